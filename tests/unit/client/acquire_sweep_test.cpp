@@ -21,8 +21,8 @@ constexpr asio::cancellation_type all_types[] = {
 /// What goes on around the acquire that is cancelled.
 enum class scene { free, held_for_a_while, attempt, lost_push, opened_before };
 
-std::string name_of(scene what) {
-    switch (what) {
+std::string name_of(scene setting) {
+    switch (setting) {
     case scene::free:
         return "Free";
     case scene::held_for_a_while:
@@ -38,26 +38,26 @@ std::string name_of(scene what) {
 }
 
 /// One run: the signal comes before the n-th handler. @return whether the run ended untouched.
-bool run_cancelled_at(scene what, asio::cancellation_type type, std::size_t step) {
+bool run_cancelled_at(scene setting, asio::cancellation_type type, std::size_t step) {
     client_world world;
     lock_client alice = world.client();
     lock_client bob = world.client();
     lease held;
-    if (what == scene::held_for_a_while || what == scene::lost_push)
+    if (setting == scene::held_for_a_while || setting == scene::lost_push)
         held = world.acquire(alice, "door");
-    if (what == scene::opened_before) {
+    if (setting == scene::opened_before) {
         EXPECT_TRUE(world.acquire(bob, "window"));
     }
     const auto release_at = world.time->now() + 10ms;
     world.time->async_wait_until(release_at, [&](error_code) {
-        if (what == scene::lost_push)
+        if (setting == scene::lost_push)
             world.server.lose_pushes(2);
         held = lease();
     });
 
     acquire_outcome outcome;
     asio::cancellation_signal signal;
-    if (what == scene::attempt) {
+    if (setting == scene::attempt) {
         bob.async_try_acquire(
             "door",
             lock_options(),

@@ -202,7 +202,7 @@ TEST(CancelledCoroutine, LetsOnlyTerminalThroughUnlessItSaysOtherwise) {
 
 /// Is cancelled while it sleeps under the lock, and then releases it.
 asio::awaitable<void>
-clean_up(client_world& world, lock_client& locks, bool forgets, error_code& said) {
+clean_up(client_world& world, lock_client& locks, bool forgets, error_code& result) {
     auto held = co_await locks.async_acquire("door");
     co_await asio::this_coro::throw_if_cancelled(true);
     bool cancelled = false;
@@ -215,7 +215,7 @@ clean_up(client_world& world, lock_client& locks, bool forgets, error_code& said
     if (forgets)
         co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
     auto released = co_await held.async_release(asio::as_tuple(asio::deferred));
-    said = std::get<0>(released);
+    result = std::get<0>(released);
 }
 
 TEST(CancelledCoroutine, AwaitsNothingMoreUntilItForgetsTheSignal) {
@@ -223,12 +223,12 @@ TEST(CancelledCoroutine, AwaitsNothingMoreUntilItForgetsTheSignal) {
         client_world world;
         lock_client alice = world.client();
         asio::cancellation_signal signal;
-        error_code said = errc::unsupported;
+        error_code result = errc::unsupported;
         std::exception_ptr failure;
         bool ended = false;
         asio::co_spawn(
             world.context,
-            clean_up(world, alice, forgets, said),
+            clean_up(world, alice, forgets, result),
             asio::bind_cancellation_slot(
                 signal.slot(),
                 [&](std::exception_ptr thrown) {
@@ -242,7 +242,7 @@ TEST(CancelledCoroutine, AwaitsNothingMoreUntilItForgetsTheSignal) {
         signal.emit(asio::cancellation_type::terminal);
         ASSERT_TRUE(world.run_until([&] { return ended; }));
         EXPECT_EQ(failure == nullptr, forgets);
-        EXPECT_EQ(said, forgets ? error_code() : error_code(errc::unsupported));
+        EXPECT_EQ(result, forgets ? error_code() : error_code(errc::unsupported));
         world.pass(10ms);
         EXPECT_EQ(world.server.entries(), 0u) << "the destructor releases in any case";
         EXPECT_EQ(alice.stats().released_late, forgets ? 0u : 1u);

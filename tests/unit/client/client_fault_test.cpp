@@ -89,15 +89,15 @@ TEST(ClientFaults, AReleaseThatIsNotAcknowledgedIsReportedAndGoesOn) {
     lease held = world.acquire(alice, "door");
     world.server.set_unavailable(true);
     bool done = false;
-    error_code said;
+    error_code result;
     held.async_release([&](error_code code) {
         done = true;
-        said = code;
+        result = code;
     });
     // NOLINTNEXTLINE(clang-analyzer-cplusplus.Move): released, as documented
     EXPECT_EQ(held.state(), lease_state::released);
     ASSERT_TRUE(world.run_until([&] { return done; }));
-    EXPECT_EQ(said, errc::outcome_unknown);
+    EXPECT_EQ(result, errc::outcome_unknown);
     EXPECT_EQ(world.server.entries(), 1u);
     world.server.set_unavailable(false);
     world.pass(2s);

@@ -33,10 +33,10 @@ public:
     client_world& operator=(const client_world&) = delete;
 
     client_config config() const {
-        client_config made;
-        made.ttl = std::chrono::milliseconds(3'000);
-        made.time = time;
-        return made;
+        client_config config;
+        config.ttl = std::chrono::milliseconds(3'000);
+        config.time = time;
+        return config;
     }
 
     lock_client client() { return client(server.make_store()); }

@@ -17,10 +17,10 @@ using namespace std::chrono_literals;
 
 using told_code = std::optional<error_code>;
 
-void wait(lease& held, told_code& told) {
-    held.async_wait_contended([&told](error_code code) {
-        EXPECT_FALSE(told) << "completed twice";
-        told = code;
+void wait(lease& held, told_code& outcome) {
+    held.async_wait_contended([&outcome](error_code code) {
+        EXPECT_FALSE(outcome) << "completed twice";
+        outcome = code;
     });
 }
 
@@ -28,15 +28,15 @@ TEST(Contended, IsToldWhenAnotherCoroutineWaits) {
     client_world world;
     lock_client alice = world.client();
     lease held = world.acquire(alice, "door");
-    told_code told;
-    wait(held, told);
+    told_code outcome;
+    wait(held, outcome);
     world.pass(1s);
-    EXPECT_FALSE(told);
+    EXPECT_FALSE(outcome);
     acquire_outcome next;
     alice.async_acquire("door", lock_options(), client_world::record(next));
-    EXPECT_FALSE(told) << "completed inside of a call";
+    EXPECT_FALSE(outcome) << "completed inside of a call";
     world.pass(1ms);
-    EXPECT_EQ(told, error_code());
+    EXPECT_EQ(outcome, error_code());
     told_code at_once;
     wait(held, at_once);
     world.pass(1ms);
@@ -56,16 +56,16 @@ TEST(Contended, IsToldWhenAnotherClientWaits) {
     lock_client alice = world.client();
     lock_client bob = world.client();
     lease held = world.acquire(alice, "door");
-    told_code told;
-    wait(held, told);
+    told_code outcome;
+    wait(held, outcome);
     acquire_outcome elsewhere;
     bob.async_acquire("gate", lock_options(), client_world::record(elsewhere));
     world.pass(10ms);
-    EXPECT_FALSE(told);
+    EXPECT_FALSE(outcome);
     acquire_outcome next;
     bob.async_acquire("door", lock_options(), client_world::record(next));
-    EXPECT_TRUE(world.run_until([&] { return told.has_value(); }));
-    EXPECT_EQ(told, error_code());
+    EXPECT_TRUE(world.run_until([&] { return outcome.has_value(); }));
+    EXPECT_EQ(outcome, error_code());
     EXPECT_TRUE(held.contended());
     world.stop(alice);
     world.stop(bob);
@@ -77,19 +77,19 @@ TEST(Contended, EndsWithTheLease) {
     lock_client bob = world.client();
     {
         lease held = world.acquire(alice, "door");
-        told_code told;
-        wait(held, told);
+        told_code outcome;
+        wait(held, outcome);
         held = lease();
         world.pass(1ms);
-        EXPECT_EQ(told, error_code(errc::lease_released));
+        EXPECT_EQ(outcome, error_code(errc::lease_released));
     }
     {
         lease held = world.acquire(alice, "door");
-        told_code told;
-        wait(held, told);
+        told_code outcome;
+        wait(held, outcome);
         bob.async_break("door", held.token(), "a test", [](error_code, bool) {});
-        EXPECT_TRUE(world.run_until([&] { return told.has_value(); }));
-        EXPECT_EQ(told, error_code(errc::lease_lost));
+        EXPECT_TRUE(world.run_until([&] { return outcome.has_value(); }));
+        EXPECT_EQ(outcome, error_code(errc::lease_lost));
         told_code late;
         wait(held, late);
         world.pass(1ms);
@@ -108,15 +108,15 @@ TEST(Contended, MayBeCancelled) {
     client_world world;
     lock_client alice = world.client();
     lease held = world.acquire(alice, "door");
-    told_code told;
+    told_code outcome;
     asio::cancellation_signal signal;
     held.async_wait_contended(asio::bind_cancellation_slot(signal.slot(), [&](error_code code) {
-        told = code;
+        outcome = code;
     }));
     world.pass(1ms);
     signal.emit(asio::cancellation_type::total);
     world.pass(1ms);
-    EXPECT_EQ(told, error_code(asio::error::operation_aborted));
+    EXPECT_EQ(outcome, error_code(asio::error::operation_aborted));
     EXPECT_TRUE(held.held());
     world.stop(alice);
 }

@@ -42,7 +42,7 @@ public:
 
 private:
     struct visit {
-        explicit visit(office& what) : of(what) {
+        explicit visit(office& place) : of(place) {
             of.inside_max = std::max(of.inside_max, ++of.inside);
         }
         ~visit() { --of.inside; }
@@ -87,7 +87,7 @@ asio::awaitable<void> stand(lock_client& client, term_body body, bool every_type
 void nominate(
     client_world& world,
     lock_client& client,
-    candidacy& whom,
+    candidacy& candidate,
     term_body body,
     bool every_type = false
 ) {
@@ -95,11 +95,11 @@ void nominate(
         world.context,
         stand(client, std::move(body), every_type),
         asio::bind_cancellation_slot(
-            whom.stop.slot(),
-            [&whom](std::exception_ptr failure) {
-                EXPECT_FALSE(whom.ended);
-                whom.ended = true;
-                whom.failure = std::move(failure);
+            candidate.stop.slot(),
+            [&candidate](std::exception_ptr failure) {
+                EXPECT_FALSE(candidate.ended);
+                candidate.ended = true;
+                candidate.failure = std::move(failure);
             }
         )
     );

@@ -208,15 +208,15 @@ TEST(LeaderCandidate, LetsAWaitBeCancelled) {
     lock_client alice = world.client();
     lease held = world.acquire(alice, "leader");
     leader_candidate who(alice, "leader");
-    std::optional<error_code> told;
+    std::optional<error_code> outcome;
     asio::cancellation_signal signal;
     who.async_wait_elected(asio::bind_cancellation_slot(
-        signal.slot(), [&](error_code code, lease_view) { told = code; }
+        signal.slot(), [&](error_code code, lease_view) { outcome = code; }
     ));
     world.pass(1ms);
     signal.emit(asio::cancellation_type::terminal);
     world.pass(1ms);
-    EXPECT_EQ(told, error_code(asio::error::operation_aborted));
+    EXPECT_EQ(outcome, error_code(asio::error::operation_aborted));
     held = lease();
     EXPECT_TRUE(world.run_until([&] { return who.leads(); })) << "it stands on";
     world.stop(alice);

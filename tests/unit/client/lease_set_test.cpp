@@ -60,10 +60,10 @@ name_list names_in(const lease_set& set) {
 }
 
 void break_grant(
-    client_world& world, lock_client& by, const std::string& name, fencing_token which
+    client_world& world, lock_client& by, const std::string& name, fencing_token token
 ) {
     bool done = false;
-    by.async_break(name, which, "test", [&](error_code, bool was) {
+    by.async_break(name, token, "test", [&](error_code, bool was) {
         EXPECT_TRUE(was);
         done = true;
     });
@@ -230,14 +230,14 @@ TEST(LeaseSet, ReleasesAllAndSaysWhatWasLost) {
     EXPECT_EQ(held.check(), errc::lease_lost);
     EXPECT_FALSE(held.held());
     bool done = false;
-    error_code said;
+    error_code result;
     held.async_release([&](error_code code) {
         done = true;
-        said = code;
+        result = code;
     });
     EXPECT_TRUE(held.empty());
     ASSERT_TRUE(world.run_until([&] { return done; }));
-    EXPECT_EQ(said, errc::lease_lost);
+    EXPECT_EQ(result, errc::lease_lost);
     EXPECT_EQ(world.server.entries(), 0u);
 
     // What is empty has nothing to release, to lose or to hold.
@@ -245,10 +245,10 @@ TEST(LeaseSet, ReleasesAllAndSaysWhatWasLost) {
     // It knows no client, and so no executor but the handler's own.
     held.async_release(asio::bind_executor(world.context, [&](error_code code) {
         done = true;
-        said = code;
+        result = code;
     }));
     ASSERT_TRUE(world.run_until([&] { return done; }));
-    EXPECT_EQ(said, errc::lease_released);
+    EXPECT_EQ(result, errc::lease_released);
     EXPECT_FALSE(held.held());
 }
 
@@ -319,13 +319,13 @@ TEST(LeaseSet, AWaitForALossCanBeCancelled) {
 enum class set_scene { free, first_held, middle_held };
 
 /// One run: the signal comes before the n-th handler. @return whether the run ended untouched.
-bool run_set_cancelled_at(set_scene what, asio::cancellation_type type, std::size_t step) {
+bool run_set_cancelled_at(set_scene setting, asio::cancellation_type type, std::size_t step) {
     client_world world;
     lock_client alice = world.client();
     lock_client bob = world.client();
     lease held;
-    if (what != set_scene::free)
-        held = world.acquire(alice, what == set_scene::first_held ? "a" : "b");
+    if (setting != set_scene::free)
+        held = world.acquire(alice, setting == set_scene::first_held ? "a" : "b");
     world.time->async_wait_until(world.time->now() + 10ms, [&](error_code) { held = lease(); });
     set_outcome outcome;
     asio::cancellation_signal signal;
@@ -364,13 +364,13 @@ bool run_set_cancelled_at(set_scene what, asio::cancellation_type type, std::siz
 class LeaseSetSweep : public testing::TestWithParam<asio::cancellation_type> {};
 
 TEST_P(LeaseSetSweep, ACancelledAcquireLeavesNoneAtWhateverStep) {
-    for (const auto what : {set_scene::free, set_scene::first_held, set_scene::middle_held}) {
+    for (const auto setting : {set_scene::free, set_scene::first_held, set_scene::middle_held}) {
         std::size_t step = 0;
-        while (!run_set_cancelled_at(what, GetParam(), step)) {
+        while (!run_set_cancelled_at(setting, GetParam(), step)) {
             ++step;
             ASSERT_LT(step, 10'000u);
             ASSERT_FALSE(HasFailure())
-                << "scene " << static_cast<int>(what) << ", before handler " << step;
+                << "scene " << static_cast<int>(setting) << ", before handler " << step;
         }
         EXPECT_GE(step, 4u) << "the sweep must have cancelled something";
     }

@@ -24,15 +24,15 @@ public:
         return outcomes_.size() - 1;
     }
 
-    void let_go(std::size_t which) {
-        outcomes_[which]->held = lease();
+    void let_go(std::size_t index) {
+        outcomes_[index]->held = lease();
         settle();
     }
 
-    bool held(std::size_t which) const { return outcomes_[which]->held.held(); }
-    bool done(std::size_t which) const { return outcomes_[which]->done; }
-    error_code code(std::size_t which) const { return outcomes_[which]->code; }
-    const lease& at(std::size_t which) const { return outcomes_[which]->held; }
+    bool held(std::size_t index) const { return outcomes_[index]->held.held(); }
+    bool done(std::size_t index) const { return outcomes_[index]->done; }
+    error_code code(std::size_t index) const { return outcomes_[index]->code; }
+    const lease& at(std::size_t index) const { return outcomes_[index]->held; }
     void settle() { world_.pass(1ms); }
 
 private:

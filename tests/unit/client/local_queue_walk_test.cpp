@@ -130,10 +130,10 @@ private:
     }
 
     lock_mode draw_mode() {
-        const auto which = draw(4);
-        return which == 0   ? lock_mode::permits(2)
-               : which == 1 ? lock_mode::exclusive()
-                            : lock_mode::shared();
+        const auto choice = draw(4);
+        return choice == 0   ? lock_mode::permits(2)
+               : choice == 1 ? lock_mode::exclusive()
+                             : lock_mode::shared();
     }
 
     std::mt19937 random_;

@@ -204,15 +204,15 @@ TEST(HoldMax, EndsTheLeaseForGoodAlthoughTheSessionLives) {
     lease held = acquire_with(world, alice, brief);
     EXPECT_LE(held.valid_until(), before + 500ms);
     EXPECT_GT(held.valid_until(), before + 400ms);
-    error_code told;
+    error_code outcome;
     clock::time_point told_at;
     held.async_wait_lost([&](error_code why) {
-        told = why;
+        outcome = why;
         told_at = world.time->now();
     });
     const lease other = acquire_with(world, bob, lock_options());
     EXPECT_TRUE(other.held());
-    EXPECT_EQ(told, errc::lease_expired);
+    EXPECT_EQ(outcome, errc::lease_expired);
     EXPECT_LT(told_at, held.valid_until()) << "told before it is true";
     EXPECT_EQ(held.state(), lease_state::lost);
     EXPECT_EQ(held.check(), errc::lease_expired);

@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 using event_kind = lock_event::kind;
 
 struct seen_event {
-    event_kind what{};
+    event_kind type{};
     std::string name;
     fencing_token token;
     error_code code;
@@ -40,14 +40,14 @@ public:
     std::vector<event_kind> kinds() const {
         std::vector<event_kind> all;
         for (const auto& each : events)
-            all.push_back(each.what);
+            all.push_back(each.type);
         return all;
     }
 
-    const seen_event& only(event_kind what) const {
+    const seen_event& only(event_kind type) const {
         static const seen_event none{};
-        const auto is = [what](const seen_event& each) { return each.what == what; };
-        EXPECT_EQ(std::count_if(events.begin(), events.end(), is), 1) << to_string(what);
+        const auto is = [type](const seen_event& each) { return each.type == type; };
+        EXPECT_EQ(std::count_if(events.begin(), events.end(), is), 1) << to_string(type);
         const auto found = std::find_if(events.begin(), events.end(), is);
         return found == events.end() ? none : *found;
     }
@@ -80,7 +80,7 @@ TEST(LockObserver, HearsOfAnAcquireAndItsRelease) {
             event_kind::released})
     );
     for (const auto& each : keeper.events)
-        EXPECT_EQ(each.name, each.what == event_kind::session_opened ? "" : "door");
+        EXPECT_EQ(each.name, each.type == event_kind::session_opened ? "" : "door");
     EXPECT_EQ(keeper.only(event_kind::acquired).token, token);
     EXPECT_EQ(keeper.only(event_kind::released).token, token);
     EXPECT_FALSE(keeper.only(event_kind::waiting).token);
@@ -221,9 +221,9 @@ TEST(LockObserver, HearsOfAReleaseThatIsNotAcknowledgedInTime) {
 
 TEST(LockObserver, EveryKindHasANameOfItsOwn) {
     std::set<std::string> names;
-    for (auto what = event_kind::waiting; what <= event_kind::heartbeat_failed;
-         what = static_cast<event_kind>(static_cast<int>(what) + 1))
-        EXPECT_TRUE(names.insert(to_string(what)).second) << to_string(what);
+    for (auto type = event_kind::waiting; type <= event_kind::heartbeat_failed;
+         type = static_cast<event_kind>(static_cast<int>(type) + 1))
+        EXPECT_TRUE(names.insert(to_string(type)).second) << to_string(type);
     EXPECT_EQ(names.size(), 12u);
 }
 

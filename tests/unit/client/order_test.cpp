@@ -42,8 +42,8 @@ std::vector<int> served(arrival how, bool local_handoff) {
     lease held = world.acquire(last, "door");
     std::vector<int> order;
     for (int number = 0; number < clients * waiters; ++number) {
-        const int which = how == arrival::in_turns ? number % clients : number / waiters;
-        locks[static_cast<std::size_t>(which)].async_acquire(
+        const int client = how == arrival::in_turns ? number % clients : number / waiters;
+        locks[static_cast<std::size_t>(client)].async_acquire(
             "door", lock_options(), wish{number, order}
         );
         world.pass(std::chrono::milliseconds(1));

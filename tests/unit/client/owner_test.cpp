@@ -92,14 +92,14 @@ TEST(Owner, KeepsTheHoldMaxOfAnInnerAcquire) {
     lease inner = acquire(world, alice, mine);
     EXPECT_EQ(inner.token(), outer.token());
     EXPECT_LE(inner.valid_until(), before + 500ms);
-    std::optional<error_code> told;
+    std::optional<error_code> outcome;
     clock::time_point told_at;
     inner.async_wait_lost([&](error_code why) {
-        told = why;
+        outcome = why;
         told_at = world.time->now();
     });
     ASSERT_TRUE(world.run_until([&] { return inner.state() == lease_state::lost; }));
-    EXPECT_EQ(told, error_code(errc::lease_expired));
+    EXPECT_EQ(outcome, error_code(errc::lease_expired));
     EXPECT_LT(told_at, before + 500ms) << "told before it is true";
     EXPECT_EQ(inner.check(), errc::lease_expired);
     EXPECT_TRUE(outer.held());

@@ -44,8 +44,8 @@ protected:
         settle();
     }
 
-    void let_go(acquire_outcome& what) {
-        what.held = lease();
+    void let_go(acquire_outcome& outcome) {
+        outcome.held = lease();
         settle();
     }
 

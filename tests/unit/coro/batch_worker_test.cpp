@@ -37,10 +37,10 @@ protected:
     template <class Work, class Done>
     bool submit(asio::io_context& on, Work work, Done done) {
         using job = coro::detail::awaited_job<Work, void>;
-        coro::detail::completion<void(error_code)> told(
+        coro::detail::completion<void(error_code)> completion(
             asio::bind_executor(on.get_executor(), std::move(done)), on.get_executor()
         );
-        return worker->submit(std::make_shared<job>(std::move(told), std::move(work)));
+        return worker->submit(std::make_shared<job>(std::move(completion), std::move(work)));
     }
 
     /// Occupies the thread, so that all that comes meanwhile is one batch.
@@ -67,16 +67,16 @@ protected:
 TEST_F(BatchWorker, TakesAllThatIsQueuedUpToItsBound) {
     block();
     std::vector<int> order;
-    int told = 0;
+    int completions = 0;
     for (int i = 0; i < 5; ++i)
         submit(
-            context, [&order, i] { order.push_back(i); }, [&](error_code ec) { told += !ec; }
+            context, [&order, i] { order.push_back(i); }, [&](error_code ec) { completions += !ec; }
         );
     EXPECT_EQ(worker->queued(), 5u);
     leave.set_value();
     context.run();
     EXPECT_EQ(order, (std::vector{0, 1, 2, 3, 4}));
-    EXPECT_EQ(told, 5);
+    EXPECT_EQ(completions, 5);
     worker->stop();
     worker->wait_stopped();
     EXPECT_EQ(runner->sizes, (std::vector<std::size_t>{1, 3, 2}));
@@ -85,9 +85,9 @@ TEST_F(BatchWorker, TakesAllThatIsQueuedUpToItsBound) {
 TEST_F(BatchWorker, NobodyIsToldBeforeTheWholeBatchHasRun) {
     block();
     std::promise<void> go_on;
-    bool told = false;
+    bool completed = false;
     submit(
-        context, [] {}, [&](error_code) { told = true; }
+        context, [] {}, [&](error_code) { completed = true; }
     );
     submit(
         context, [&] { go_on.get_future().wait(); }, [](error_code) {}
@@ -96,10 +96,10 @@ TEST_F(BatchWorker, NobodyIsToldBeforeTheWholeBatchHasRun) {
     while (worker->queued() > 0)
         std::this_thread::yield();
     context.poll();
-    EXPECT_FALSE(told);
+    EXPECT_FALSE(completed);
     go_on.set_value();
     context.run();
-    EXPECT_TRUE(told);
+    EXPECT_TRUE(completed);
 }
 
 TEST_F(BatchWorker, AContextThatEndsWaitsForTheBatchAndItsHandlersAreDestroyed) {
@@ -107,7 +107,7 @@ TEST_F(BatchWorker, AContextThatEndsWaitsForTheBatchAndItsHandlersAreDestroyed) 
     const auto held = std::make_shared<int>(0);
     std::promise<void> running;
     std::promise<void> go_on;
-    bool told = false;
+    bool completed = false;
     block();
     submit(
         *other, [] {}, [held](error_code) { ADD_FAILURE() << "its context is gone"; }
@@ -118,7 +118,7 @@ TEST_F(BatchWorker, AContextThatEndsWaitsForTheBatchAndItsHandlersAreDestroyed) 
             running.set_value();
             go_on.get_future().wait();
         },
-        [&](error_code ec) { told = !ec; }
+        [&](error_code ec) { completed = !ec; }
     );
     submit(
         *other, [] {}, [held](error_code) { ADD_FAILURE() << "its context is gone"; }
@@ -132,25 +132,25 @@ TEST_F(BatchWorker, AContextThatEndsWaitsForTheBatchAndItsHandlersAreDestroyed) 
     ended.get();
     EXPECT_EQ(held.use_count(), 1);
     context.run();
-    EXPECT_TRUE(told);
+    EXPECT_TRUE(completed);
 }
 
 TEST_F(BatchWorker, AContextMayEndInAClosureOfTheBatch) {
     auto other = std::make_unique<asio::io_context>();
-    int told = 0;
+    int completions = 0;
     block();
     submit(
         *other, [] {}, [](error_code) { ADD_FAILURE() << "its context is gone"; }
     );
     submit(
-        context, [&] { other.reset(); }, [&](error_code ec) { told += !ec; }
+        context, [&] { other.reset(); }, [&](error_code ec) { completions += !ec; }
     );
     submit(
-        context, [] {}, [&](error_code ec) { told += !ec; }
+        context, [] {}, [&](error_code ec) { completions += !ec; }
     );
     leave.set_value();
     context.run();
-    EXPECT_EQ(told, 2);
+    EXPECT_EQ(completions, 2);
 }
 
 }  // namespace

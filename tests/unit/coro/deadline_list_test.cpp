@@ -17,8 +17,8 @@ constexpr auto never = clock::time_point::max();
 
 class DeadlineList : public testing::Test {
 protected:
-    deadline_list::task note(char what) {
-        return [this, what] { done_ += what; };
+    deadline_list::task note(char letter) {
+        return [this, letter] { done_ += letter; };
     }
 
     void run_due(clock::time_point now) {

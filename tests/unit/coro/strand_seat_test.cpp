@@ -55,8 +55,8 @@ private:
     resident& other_;
 };
 
-asio::awaitable<void> wait_on(event& what) {
-    auto waiting = what.async_wait();
+asio::awaitable<void> wait_on(event& gate) {
+    auto waiting = gate.async_wait();
     co_await std::move(waiting);
 }
 

@@ -24,9 +24,9 @@ asio::awaitable<void> sleep_and_count(co_world& world, clock::duration span, int
     ++count;
 }
 
-asio::awaitable<void> sleep_and_throw(co_world& world, clock::duration span, const char* what) {
+asio::awaitable<void> sleep_and_throw(co_world& world, clock::duration span, const char* text) {
     co_await sleep_for(world.time, span);
-    throw std::runtime_error(what);
+    throw std::runtime_error(text);
 }
 
 CO_TEST(TaskScope, JoinWaitsForAllTasks) {
@@ -84,13 +84,13 @@ CO_TEST(TaskScope, JoinRethrowsTheFirstExceptionWhenAllHaveEnded) {
     scope.spawn(sleep_and_throw(world, 2s, "second"));
     scope.spawn(sleep_and_throw(world, 1s, "first"));
     scope.spawn(sleep_and_count(world, 3s, count));
-    std::string what;
+    std::string message;
     try {
         co_await scope.join();
     } catch (const std::runtime_error& e) {
-        what = e.what();
+        message = e.what();
     }
-    EXPECT_EQ(what, "first");
+    EXPECT_EQ(message, "first");
     EXPECT_EQ(count, 1);
     co_await scope.join();  // it was delivered once
 }

@@ -92,15 +92,15 @@ TEST_F(WorkerHost, AContextMayEndBetweenTheWorkAndItsAnswer) {
     std::optional<coro::worker> worker(std::in_place, context->get_executor());
     const auto kept = std::make_shared<int>(0);
     bool ran = false;
-    bool told = false;
-    worker->async_run([&] { ran = true; }, [&told, kept](error_code) { told = true; });
+    bool completed = false;
+    worker->async_run([&] { ran = true; }, [&completed, kept](error_code) { completed = true; });
     ASSERT_TRUE(take_turn());
     context.reset();
     EXPECT_EQ(kept.use_count(), 1) << "the handler is destroyed with its context";
     while (take_turn()) {
     }
     EXPECT_TRUE(ran);
-    EXPECT_FALSE(told);
+    EXPECT_FALSE(completed);
 }
 
 }  // namespace

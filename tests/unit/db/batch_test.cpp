@@ -153,8 +153,8 @@ TEST_F(DbBatch, ACodeCanBeHadWithoutNamingTheDurability) {
     };
     world.run([&]() -> asio::awaitable<void> {
         auto failing = session.async_run(fails, asio::as_tuple(asio::deferred));
-        const auto came = co_await std::move(failing);
-        EXPECT_TRUE(std::get<0>(came));
+        const auto failure = co_await std::move(failing);
+        EXPECT_TRUE(std::get<0>(failure));
         auto adding = session.async_run(add_cents(1, 1), asio::as_tuple(asio::deferred));
         const auto done = co_await std::move(adding);
         EXPECT_FALSE(std::get<0>(done));

@@ -144,12 +144,12 @@ public:
             EXPECT_FALSE(outcome.code()) << "a stop has effects, so that total means nothing to it";
         }
         EXPECT_EQ(world_.cents(1), queued_ ? 100 : 101);
-        bool told = false;
-        session_.async_run(add_cents(1, 1), durability::force, [&told](error_code code) {
-            told = code == asio::error::operation_aborted;
+        bool aborted = false;
+        session_.async_run(add_cents(1, 1), durability::force, [&aborted](error_code code) {
+            aborted = code == asio::error::operation_aborted;
         });
         world_.settle();
-        EXPECT_TRUE(told) << "it is stopped, whether or not somebody waited for that";
+        EXPECT_TRUE(aborted) << "it is stopped, whether or not somebody waited for that";
     }
 
 private:

@@ -25,9 +25,9 @@ db_world::~db_world() {
 }
 
 db::sqlite_config db_world::config() const {
-    db::sqlite_config made;
-    made.path = database();
-    return made;
+    db::sqlite_config config;
+    config.path = database();
+    return config;
 }
 
 std::uintmax_t db_world::log_size() const {

@@ -165,8 +165,8 @@ TEST_F(DbDurability, AFailedFsyncOfACheckpointPoisonsToo) {
 // The child forces one, then dies in the middle of another: neither closed nor told.
 TEST_F(DbDurability, ForcedWorkSurvivesTheDeathOfItsProcess) {
     session.reset();
-    int told[2];
-    ASSERT_EQ(::pipe(told), 0);
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
     const pid_t child = ::fork();
     ASSERT_GE(child, 0);
     if (child == 0) {
@@ -183,19 +183,19 @@ TEST_F(DbDurability, ForcedWorkSurvivesTheDeathOfItsProcess) {
                 durability::force,
                 [](error_code) {}
             );
-            if (::write(told[1], ec ? "x" : "k", 1) != 1)
+            if (::write(ends[1], ec ? "x" : "k", 1) != 1)
                 ::_exit(1);
         });
         context.run();
         ::_exit(1);
     }
     char answer = 0;
-    EXPECT_EQ(::read(told[0], &answer, 1), 1);
+    EXPECT_EQ(::read(ends[0], &answer, 1), 1);
     EXPECT_EQ(answer, 'k');
     ::kill(child, SIGKILL);
     EXPECT_EQ(::waitpid(child, nullptr, 0), child);
-    ::close(told[0]);
-    ::close(told[1]);
+    ::close(ends[0]);
+    ::close(ends[1]);
     EXPECT_EQ(world.cents(1), 111);
     reopen();
     EXPECT_EQ(run(add_cents(1, 1)), error_code()) << "nobody holds the database";

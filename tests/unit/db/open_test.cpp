@@ -49,14 +49,14 @@ protected:
         try {
             world.open(config);
         } catch (const error& e) {
-            what = e.what();
+            message = e.what();
             return e.code();
         }
         return {};
     }
 
     db_world world;
-    std::string what;
+    std::string message;
 };
 
 TEST_F(DbOpen, SetsThePragmasThatItsPromisesRestOn) {
@@ -110,9 +110,9 @@ TEST_F(DbOpen, MakesADatabaseThatOthersMakeAtTheSameTime) {
     constexpr int files = 20;
     constexpr int openers = 4;
     std::barrier together(openers);
-    std::vector<std::future<std::string>> said;
+    std::vector<std::future<std::string>> failures;
     for (int opener = 0; opener < openers; ++opener) {
-        said.push_back(std::async(std::launch::async, [&] {
+        failures.push_back(std::async(std::launch::async, [&] {
             std::string wrong;
             for (int file = 0; file < files; ++file) {
                 auto config = world.config();
@@ -128,7 +128,7 @@ TEST_F(DbOpen, MakesADatabaseThatOthersMakeAtTheSameTime) {
             return wrong;
         }));
     }
-    for (auto& each : said)
+    for (auto& each : failures)
         EXPECT_EQ(each.get(), "");
 }
 
@@ -141,7 +141,7 @@ TEST_F(DbOpen, WaitsForThoseWhoUseAFileWithoutALog) {
         raw_transaction other(config.path, use);
         config.busy_max = 20ms;
         EXPECT_EQ(refusal(config), errc::database_busy);
-        EXPECT_NE(what.find("locked"), std::string::npos) << what;
+        EXPECT_NE(message.find("locked"), std::string::npos) << message;
         config.busy_max = 60s;
         auto opened = std::async(std::launch::async, [&] { return refusal(config); });
         EXPECT_EQ(opened.wait_for(50ms), std::future_status::timeout);
@@ -155,8 +155,8 @@ TEST_F(DbOpen, RefusesASettingThatDidNotTake) {
     config.path.replace_filename("new.db");
     config.vfs = "unix-dotfile";  // without shared memory, and so without a write-ahead log
     EXPECT_EQ(refusal(config), errc::unsupported);
-    EXPECT_NE(what.find("journal_mode"), std::string::npos) << what;
-    EXPECT_NE(what.find("delete"), std::string::npos) << what;
+    EXPECT_NE(message.find("journal_mode"), std::string::npos) << message;
+    EXPECT_NE(message.find("delete"), std::string::npos) << message;
 }
 
 TEST_F(DbOpen, RefusesWhatIsNoDatabaseOrCannotBeReached) {
@@ -166,7 +166,7 @@ TEST_F(DbOpen, RefusesWhatIsNoDatabaseOrCannotBeReached) {
     EXPECT_EQ(refusal(config), errc::not_a_database);
     config.path = config.path.parent_path() / "none" / "x.db";
     EXPECT_TRUE(refusal(config)) << "its folder is not there";
-    EXPECT_NE(what.find("none"), std::string::npos) << what;
+    EXPECT_NE(message.find("none"), std::string::npos) << message;
     config = world.config();
     config.vfs = "no such layer";
     EXPECT_TRUE(refusal(config));
@@ -176,7 +176,7 @@ TEST_F(DbOpen, RefusesNetworkFileSystemsUnlessAllowed) {
     auto config = world.config();
     config.file_system_type_override = 0x6969;  // NFS
     EXPECT_EQ(refusal(config), errc::network_file_system);
-    EXPECT_NE(what.find("NFS"), std::string::npos) << what;
+    EXPECT_NE(message.find("NFS"), std::string::npos) << message;
     config.allow_network_file_system = true;
     EXPECT_EQ(refusal(config), error_code());
 }

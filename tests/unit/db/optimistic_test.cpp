@@ -37,9 +37,9 @@ protected:
     std::int64_t left() const { return world.sql("SELECT left FROM stock WHERE id = 1"); }
 
     template <class Body>
-    error_code code_of(versioned_row which, optimistic_options options, Body body) {
+    error_code code_of(versioned_row target, optimistic_options options, Body body) {
         auto task = [&]() -> asio::awaitable<void> {
-            co_await optimistic_update(session, which, options, body);
+            co_await optimistic_update(session, target, options, body);
         };
         try {
             world.run(task());
@@ -54,11 +54,11 @@ protected:
     const versioned_row first{"stock", 1};
 };
 
-asio::awaitable<void> count_up(const db::sqlite& session, versioned_row which, int times) {
+asio::awaitable<void> count_up(const db::sqlite& session, versioned_row target, int times) {
     for (int i = 0; i < times; ++i) {
         co_await optimistic_update(
             session,
-            which,
+            target,
             {.attempts_max = 10'000, .how = db::durability::lazy},
             [](row& stock) -> asio::awaitable<void> {
                 const auto seen = stock.integer("left");

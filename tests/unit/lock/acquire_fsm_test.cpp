@@ -20,10 +20,10 @@ using action = acquire_fsm::action;
 const error_code aborted = boost::asio::error::operation_aborted;
 const error_code unavailable = errc::store_unavailable;
 
-answer reply(answer::kind what) {
+answer reply(answer::kind type) {
     answer given;
-    given.what = what;
-    if (what == answer::kind::granted)
+    given.what = type;
+    if (type == answer::kind::granted)
         given.token.value = 7;
     return given;
 }
@@ -63,8 +63,8 @@ const std::map<std::string, happening>& events() {
     return all;
 }
 
-std::string text_of(action what) {
-    switch (what) {
+std::string text_of(action step) {
+    switch (step) {
     case action::none:
         return "none";
     case action::send_request:
@@ -288,12 +288,12 @@ TEST(AcquireFsm, DoesWhatTheTableSays) {
 }
 
 TEST(AcquireFsm, DoesNothingWhereTheTableSaysNothing) {
-    std::set<std::pair<std::string, std::string>> said;
+    std::set<std::pair<std::string, std::string>> covered;
     for (const auto& row : table)
-        said.emplace(row.from, row.event);
+        covered.emplace(row.from, row.event);
     for (const auto& [state, way] : ways()) {
         for (const auto& [name, happen] : events()) {
-            if (said.contains({state, name}) || !can_happen(state, name))
+            if (covered.contains({state, name}) || !can_happen(state, name))
                 continue;
             acquire_fsm fsm = brought_to(state);
             EXPECT_EQ(happen(fsm), action::none) << state << " -- " << name;

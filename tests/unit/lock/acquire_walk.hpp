@@ -84,7 +84,7 @@ private:
     struct reply {
         command to = command::request;
         error_code failure;
-        answer said;
+        answer value;
     };
 
     unsigned pick(unsigned of) { return source_.pick(of); }
@@ -170,15 +170,15 @@ private:
 
     void request_arrives(reply& then) {
         if (row_ == row::none) {
-            const unsigned said = pick(3);
-            if (said == 2)
+            const unsigned choice = pick(3);
+            if (choice == 2)
                 return;  // refused: nothing is kept
             row_ = row::waiting;
-            if (said == 0)
+            if (choice == 0)
                 grant_a_waiter();
         }
-        then.said.what = row_ == row::granted ? answer::kind::granted : answer::kind::queued;
-        then.said.token.value = row_ == row::granted ? token_ : 0;
+        then.value.what = row_ == row::granted ? answer::kind::granted : answer::kind::queued;
+        then.value.token.value = row_ == row::granted ? token_ : 0;
     }
 
     void grant_a_waiter() {
@@ -202,7 +202,7 @@ private:
         } else {
             --requests_;
             if (!next.failure)
-                carry_out(fsm_.answered(next.said, sure()));
+                carry_out(fsm_.answered(next.value, sure()));
             else if (calm_ || pick(2) == 0)
                 carry_out(fsm_.request_failed(next.failure));
             else
@@ -214,9 +214,9 @@ private:
 
     // A push is a hint of the grant that is there: stores verify it.
     void deliver_push() {
-        const auto told = std::exchange(push_, std::nullopt);
+        const auto push = std::exchange(push_, std::nullopt);
         fencing_token token;
-        token.value = told.value_or(0);
+        token.value = push.value_or(0);
         if (row_ == row::granted && token.value == token_)
             carry_out(fsm_.granted(token, sure()));
     }

@@ -32,13 +32,13 @@ const std::string for_ever = hundred_years + ", or milliseconds::max() for ever"
 const std::string longest = "9223372036854775807 ms";
 const std::string lowest = "-9223372036854775808 ms";
 
-struct told {
+struct refusal {
     errc code;
     std::string value;
     std::string remedy;
 };
 
-void expect_told(const error& wrong, const told& expected) {
+void expect_refusal(const error& wrong, const refusal& expected) {
     EXPECT_EQ(wrong.code(), expected.code) << wrong.what();
     EXPECT_EQ(wrong.value(), expected.value);
     EXPECT_EQ(wrong.remedy(), expected.remedy);
@@ -51,12 +51,12 @@ void expect_told(const error& wrong, const told& expected) {
 }
 
 template <class Call>
-void expect_thrown(Call call, const told& expected) {
+void expect_thrown(Call call, const refusal& expected) {
     try {
         call();
         ADD_FAILURE() << "nothing was thrown for " << expected.value;
     } catch (const error& wrong) {
-        expect_told(wrong, expected);
+        expect_refusal(wrong, expected);
     }
 }
 
@@ -64,7 +64,7 @@ void expect_thrown(Call call, const told& expected) {
 
 struct bad_name {
     std::string name;
-    told expected;
+    refusal expected;
 };
 
 const bad_name bad_names[] = {
@@ -79,7 +79,7 @@ TEST(BadInput, NamesHave1To1024BytesOfAnyKind) {
     for (const auto& row : bad_names) {
         const auto wrong = check_name(row.name);
         ASSERT_TRUE(wrong);
-        expect_told(*wrong, row.expected);
+        expect_refusal(*wrong, row.expected);
     }
     EXPECT_FALSE(check_name("n"));
     EXPECT_FALSE(check_name(std::string(1'024, 'n')));
@@ -91,7 +91,7 @@ TEST(BadInput, NamesHave1To1024BytesOfAnyKind) {
 
 struct bad_wait {
     milliseconds wait_max;
-    told expected;
+    refusal expected;
 };
 
 const bad_wait bad_waits[] = {
@@ -106,7 +106,7 @@ TEST(BadInput, AWaitIsBetweenZeroAndAHundredYearsOrForEver) {
     for (const auto& row : bad_waits) {
         const auto wrong = check_options({.wait_max = row.wait_max});
         ASSERT_TRUE(wrong);
-        expect_told(*wrong, row.expected);
+        expect_refusal(*wrong, row.expected);
     }
     for (const auto good : {0ms, 1ms, duration_max, milliseconds::max()})
         EXPECT_FALSE(check_options({.wait_max = good}));
@@ -117,7 +117,7 @@ TEST(BadInput, AWaitIsBetweenZeroAndAHundredYearsOrForEver) {
 
 struct bad_config {
     void (*spoil)(client_config&);
-    told expected;
+    refusal expected;
 };
 
 const std::string half_at_most = "use at most half of the TTL";
@@ -375,13 +375,13 @@ CO_TEST(BadInput, WithLockSaysWhatIsWrongAndWhatToDo) {
     for (const auto& row : bad_names) {
         const auto wrong = co_await thrown_by_with_lock(locks, row.name, lock_options());
         CO_ASSERT(wrong.has_value());
-        expect_told(*wrong, row.expected);
+        expect_refusal(*wrong, row.expected);
     }
     for (const auto& row : bad_waits) {
         const lock_options options = {.wait_max = row.wait_max};
         const auto wrong = co_await thrown_by_with_lock(locks, "door", options);
         CO_ASSERT(wrong.has_value());
-        expect_told(*wrong, row.expected);
+        expect_refusal(*wrong, row.expected);
     }
 }
 

@@ -43,11 +43,11 @@ public:
         auto& line = lines_[name];
         line.push_back(newcomer);
         advance(name);
-        const wish came = line.back();
-        told_ = came.granted ? std::multiset<std::string>() : told_by(line);
-        if (!came.granted && !queue)
+        const wish added = line.back();
+        told_ = added.granted ? std::multiset<std::string>() : told_by(line);
+        if (!added.granted && !queue)
             line.pop_back();
-        return came;
+        return added;
     }
 
     // Whom the last one who could not have the lock told: "session.id".
@@ -115,7 +115,7 @@ private:
     // The last of the line asks: all holders hear of it, but its own session and those that one
     // before it, not of the holder's own session, has told.
     static std::multiset<std::string> told_by(const line_type& line) {
-        std::multiset<std::string> told;
+        std::multiset<std::string> informed;
         for (const wish& holder : line) {
             if (!holder.granted || holder.session == line.back().session)
                 continue;
@@ -123,9 +123,9 @@ private:
                 return !each.granted && each.session != holder.session;
             });
             if (!knows)
-                told.insert(text_of(holder));
+                informed.insert(text_of(holder));
         }
-        return told;
+        return informed;
     }
 
     static bool admits(const line_type& line, lock_mode mode) {
@@ -168,10 +168,10 @@ private:
             advance(name);
     }
 
-    template <class Which>
-    void remove_if(Which which) {
+    template <class Predicate>
+    void remove_if(Predicate predicate) {
         for (auto& [name, line] : lines_) {
-            std::erase_if(line, which);
+            std::erase_if(line, predicate);
             advance(name);
         }
     }

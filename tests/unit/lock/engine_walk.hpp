@@ -121,7 +121,7 @@ private:
             settle();
         const bool takes = model_.takes(name, wish.mode);
         const auto expected = takes ? model_.ask(name, wish, queue) : wish;
-        const auto said =
+        const auto reply =
             world_.ask_for(wish.session, wish.id, name, wish.mode, queue, wish.hold_max);
         if (!takes) {
             EXPECT_EQ(world_.refused, errc::capacity_differs);
@@ -129,26 +129,26 @@ private:
             return;
         }
         const auto waits = queue ? answer::kind::queued : answer::kind::refused;
-        EXPECT_EQ(said.what, expected.granted ? answer::kind::granted : waits);
-        EXPECT_EQ(said.slot, expected.slot);
-        if (!lapsed_ && said.what != answer::kind::refused) {
-            EXPECT_EQ(said.contended, model_.others_wait(name, wish.session));
+        EXPECT_EQ(reply.what, expected.granted ? answer::kind::granted : waits);
+        EXPECT_EQ(reply.slot, expected.slot);
+        if (!lapsed_ && reply.what != answer::kind::refused) {
+            EXPECT_EQ(reply.contended, model_.others_wait(name, wish.session));
         }
         note();
         if (!lapsed_)
             compare_told();
-        if (said.what != answer::kind::refused)
+        if (reply.what != answer::kind::refused)
             wishes_.emplace_back(wish.session, wish.id);
     }
 
     void compare_told() {
-        std::multiset<std::string> told;
+        std::multiset<std::string> informed;
         for (const auto& each : world_.effects) {
             if (each.what == effect::kind::contended)
-                told.insert(std::to_string(each.to) + "." + std::to_string(each.id));
+                informed.insert(std::to_string(each.to) + "." + std::to_string(each.id));
         }
-        EXPECT_EQ(told, model_.told());
-        told_ += told.size();
+        EXPECT_EQ(informed, model_.told());
+        told_ += informed.size();
     }
 
     bool lives(session_key session) const {
@@ -201,11 +201,11 @@ private:
 
     void ask_again() {
         if (const auto wish = some_wish()) {
-            const auto said = world_.ask_for(wish->session, wish->id, wish->name, wish->mode);
+            const auto reply = world_.ask_for(wish->session, wish->id, wish->name, wish->mode);
             const auto entry = world_.rows.find(wish->session, wish->id);
-            EXPECT_EQ(said.what, entry->granted ? answer::kind::granted : answer::kind::queued);
-            EXPECT_EQ(said.token.value, entry->token);
-            EXPECT_EQ(said.slot, entry->slot);
+            EXPECT_EQ(reply.what, entry->granted ? answer::kind::granted : answer::kind::queued);
+            EXPECT_EQ(reply.token.value, entry->token);
+            EXPECT_EQ(reply.slot, entry->slot);
             note();
         }
     }

@@ -59,10 +59,10 @@ public:
         wish.mode = mode;
         wish.hold_max = hold_max;
         wish.queue = queue;
-        const auto said =
+        const auto reply =
             transact([&](lock_engine& engine) { return engine.request(session, wish); });
-        refused = said ? error_code() : said.error();
-        return said ? *said : answer();
+        refused = reply ? error_code() : reply.error();
+        return reply ? *reply : answer();
     }
 
     bool withdraw(session_key session, request_id id) {

@@ -77,10 +77,10 @@ TEST(FencingGate, NeverGoesDownWhenFourThreadsComeAtOnce) {
             std::uint64_t seen = 0;
             for (std::uint64_t round = 0; round < rounds; ++round) {
                 const std::uint64_t own = round * 4 + offset;
-                const error_code said = gate.admit(token(own));
+                const error_code code = gate.admit(token(own));
                 const std::uint64_t highest = gate.highest().value;
                 const bool consistent =
-                    said ? said == errc::stale_token && highest > own : highest >= own;
+                    code ? code == errc::stale_token && highest > own : highest >= own;
                 faults += !consistent || highest < seen ? 1 : 0;
                 seen = highest;
             }

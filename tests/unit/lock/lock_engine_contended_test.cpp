@@ -101,9 +101,9 @@ TEST(LockEngineContended, WhoGetsItBeforeOneThatCannotBeReachedIsTold) {
     const auto b = world.open();
     world.set_unreachable(a, true);
     EXPECT_EQ(world.ask(a, 1, "x").what, kind::queued);
-    const auto said = world.ask(b, 1, "x");
-    EXPECT_EQ(said.what, kind::granted);
-    EXPECT_TRUE(said.contended);
+    const auto reply = world.ask(b, 1, "x");
+    EXPECT_EQ(reply.what, kind::granted);
+    EXPECT_TRUE(reply.contended);
 }
 
 TEST(LockEngineContended, OneWhoWaitsLearnsWhetherOthersDo) {

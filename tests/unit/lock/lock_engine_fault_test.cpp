@@ -204,10 +204,10 @@ TEST(LockEngineFault, GrantsNothingWithoutAToken) {
         lock_request wish;
         wish.id = 77;
         wish.name = "z";
-        const auto said = engine.request(1, wish);
-        EXPECT_EQ(said->what == answer::kind::granted, said->token.value != 0) << failing_call;
-        for (const auto& told : engine.take_effects()) {
-            EXPECT_EQ(told.what == effect::kind::granted, told.token != 0) << failing_call;
+        const auto reply = engine.request(1, wish);
+        EXPECT_EQ(reply->what == answer::kind::granted, reply->token.value != 0) << failing_call;
+        for (const auto& each : engine.take_effects()) {
+            EXPECT_EQ(each.what == effect::kind::granted, each.token != 0) << failing_call;
         }
     }
 }

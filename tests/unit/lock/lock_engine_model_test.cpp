@@ -16,7 +16,7 @@ TEST(LockEngineModel, AgreesWithALineForEachLock) {
     std::size_t grants = 0;
     std::size_t refused = 0;
     std::size_t ended = 0;
-    std::size_t told = 0;
+    std::size_t notices = 0;
     for (std::uint64_t seed = 1; seed <= 60; ++seed) {
         engine_walk one{choices(seed)};
         for (int i = 0; i < 300 && !testing::Test::HasFailure(); ++i) {
@@ -27,14 +27,14 @@ TEST(LockEngineModel, AgreesWithALineForEachLock) {
         grants += one.grants();
         refused += one.refused();
         ended += one.ended();
-        told += one.told();
+        notices += one.told();
         if (testing::Test::HasFailure())
             FAIL() << "with seed " << seed;
     }
     EXPECT_GT(grants, 3'000u) << "the runs must reach something";
     EXPECT_GT(refused, 30u);
     EXPECT_GT(ended, 100u);
-    EXPECT_GT(told, 1'000u);
+    EXPECT_GT(notices, 1'000u);
 }
 
 }  // namespace

@@ -113,8 +113,8 @@ TEST(LockEngineModes, ADeadReaderDoesNotEndThePhaseOfTheLiving) {
     const auto token = world.ask_for(dead, 1, "x", shared).token.value;
     world.ask_for(living, 1, "x", shared);
     world.expire(dead);
-    const auto said = world.ask_for(c, 1, "x", shared);
-    EXPECT_EQ(said.token.value, token);
+    const auto reply = world.ask_for(c, 1, "x", shared);
+    EXPECT_EQ(reply.token.value, token);
     EXPECT_EQ(world.line("x"), "[2.1] [3.1]") << "the dead one was met and buried";
     EXPECT_FALSE(world.rows.sessions.contains(dead));
 }
@@ -128,9 +128,9 @@ TEST(LockEngineModes, AWriterGetsWhatOnlyDeadReadersHold) {
     world.ask_for(second, 1, "x", shared);
     world.expire(first);
     world.expire(second);
-    const auto said = world.ask(c, 1, "x");
-    EXPECT_EQ(said.what, kind::granted);
-    EXPECT_GT(said.token.value, token);
+    const auto reply = world.ask(c, 1, "x");
+    EXPECT_EQ(reply.what, kind::granted);
+    EXPECT_GT(reply.token.value, token);
     EXPECT_EQ(world.rows.sessions.size(), 1u);
 }
 
@@ -190,10 +190,10 @@ TEST(LockEngineModes, PermitsTakeTheLowestFreeSlotAndATokenOfTheirOwn) {
     const lock_mode three = lock_mode::permits(3);
     std::uint64_t last = 0;
     for (std::uint32_t slot = 1; slot <= 3; ++slot) {
-        const auto said = world.ask_for(a, slot, "x", three);
-        EXPECT_EQ(said.slot, slot);
-        EXPECT_GT(said.token.value, last);
-        last = said.token.value;
+        const auto reply = world.ask_for(a, slot, "x", three);
+        EXPECT_EQ(reply.slot, slot);
+        EXPECT_GT(reply.token.value, last);
+        last = reply.token.value;
     }
     EXPECT_EQ(world.ask_for(a, 4, "x", three).what, kind::queued);
     world.release(a, 2);
@@ -220,10 +220,10 @@ TEST(LockEngineModes, ADeadHolderAmongManyPermitsIsFoundWhenTheyAreAllTaken) {
 TEST(LockEngineModes, ReleaseComparesTheSlot) {
     engine_world world;
     const auto a = world.open();
-    const auto said = world.ask_for(a, 1, "x", lock_mode::permits(2));
-    EXPECT_FALSE(world.release(a, 1, said.token.value, 0));
-    EXPECT_FALSE(world.release(a, 1, said.token.value, 2));
-    EXPECT_TRUE(world.release(a, 1, said.token.value, 1));
+    const auto reply = world.ask_for(a, 1, "x", lock_mode::permits(2));
+    EXPECT_FALSE(world.release(a, 1, reply.token.value, 0));
+    EXPECT_FALSE(world.release(a, 1, reply.token.value, 2));
+    EXPECT_TRUE(world.release(a, 1, reply.token.value, 1));
 }
 
 TEST(LockEngineModes, AnotherNumberOfPermitsIsRefusedWhileThereAreAny) {
