@@ -24,15 +24,15 @@ using kafka::record;
 class KafkaAccess : public testing::Test {
 protected:
     static kafka::kafka_config config(const std::string& password = alices_password) {
-        kafka::kafka_config made(guarded_broker().address());
+        kafka::kafka_config config(guarded_broker().address());
         for (const auto& [name, value] : login("alice", password))
-            made.settings[name] = value;
-        return made;
+            config.settings[name] = value;
+        return config;
     }
 
     /// Where anything is said of a resource, all else is denied to her.
     static void rule(
-        rd_kafka_ResourceType_t what,
+        rd_kafka_ResourceType_t type,
         const std::string& name,
         rd_kafka_AclOperation_t operation,
         rd_kafka_AclPermissionType_t permission
@@ -41,7 +41,7 @@ protected:
             open_raw_kafka(RD_KAFKA_PRODUCER, guarded_broker().address(), login("admin", "admin"));
         char text[256];
         rd_kafka_AclBinding_t* wanted = ::rd_kafka_AclBinding_new(
-            what,
+            type,
             name.c_str(),
             RD_KAFKA_RESOURCE_PATTERN_LITERAL,
             "User:alice",
@@ -54,20 +54,20 @@ protected:
         ASSERT_NE(wanted, nullptr) << text;
         const raw_kafka_owned<rd_kafka_queue_t> queue(::rd_kafka_queue_new(handle.get()));
         ::rd_kafka_CreateAcls(handle.get(), &wanted, 1, nullptr, queue.get());
-        const raw_kafka_owned<rd_kafka_event_t> came(::rd_kafka_queue_poll(queue.get(), 10'000));
+        const raw_kafka_owned<rd_kafka_event_t> event(::rd_kafka_queue_poll(queue.get(), 10'000));
         ::rd_kafka_AclBinding_destroy(wanted);
-        ASSERT_TRUE(came);
-        check_raw_kafka(::rd_kafka_event_error(came.get()));
+        ASSERT_TRUE(event);
+        check_raw_kafka(::rd_kafka_event_error(event.get()));
     }
     static void allow_topic(const std::string& name, rd_kafka_AclOperation_t operation) {
         rule(RD_KAFKA_RESOURCE_TOPIC, name, operation, RD_KAFKA_ACL_PERMISSION_TYPE_ALLOW);
     }
 
     static std::unique_ptr<kafka_user> make_ready() {
-        auto made = std::make_unique<kafka_user>(config(), fresh_name("id"));
-        const error_code ec = made->init();
+        auto user = std::make_unique<kafka_user>(config(), fresh_name("id"));
+        const error_code ec = user->init();
         EXPECT_FALSE(ec) << ec.message();
-        return made;
+        return user;
     }
 
     static std::string make_topic() {
@@ -88,10 +88,10 @@ TEST_F(KafkaAccess, AWrongPasswordIsSaidAtOnceAndNeverShown) {
     EXPECT_LT(clock::now() - begin, 10s + delay.so_far());
     EXPECT_NE(listener.all(), "");
     EXPECT_EQ(listener.all().find("alice-guesses"), std::string::npos);
-    const std::string said = producer.producer().trouble();
-    EXPECT_NE(said.find(guarded_broker().address()), std::string::npos) << said;
-    EXPECT_NE(said.find("uthentication"), std::string::npos) << said;
-    EXPECT_EQ(said.find("alice-guesses"), std::string::npos) << said;
+    const std::string text = producer.producer().trouble();
+    EXPECT_NE(text.find(guarded_broker().address()), std::string::npos) << text;
+    EXPECT_NE(text.find("uthentication"), std::string::npos) << text;
+    EXPECT_EQ(text.find("alice-guesses"), std::string::npos) << text;
 
     asio::io_context context;
     kafka::cluster cluster(context.get_executor(), wrong);
@@ -179,15 +179,15 @@ TEST_F(KafkaAccess, ATopicThatMayNotBeMadeOrReadIsSaid) {
     );
     asio::io_context context;
     kafka::cluster cluster(context.get_executor(), config());
-    error_code made;
+    error_code created;
     error_code read;
     error_code known;
-    cluster.async_ensure_topic({missing, 1}, [&](error_code ec, bool) { made = ec; });
+    cluster.async_ensure_topic({missing, 1}, [&](error_code ec, bool) { created = ec; });
     cluster.async_last_record(written, 0, "key", 0, [&](error_code ec, const auto&) { read = ec; });
     // It may not look at the topic's settings: what it can see is right.
     cluster.async_ensure_topic({written, 1}, [&](error_code ec, bool) { known = ec; });
     context.run();
-    EXPECT_EQ(made, kafka::condition::not_authorized) << made.message();
+    EXPECT_EQ(created, kafka::condition::not_authorized) << created.message();
     EXPECT_EQ(read, kafka::condition::not_authorized) << read.message();
     EXPECT_FALSE(known) << known.message();
 }

@@ -32,8 +32,8 @@ public:
     }
     result<bool> ensure(topic_wish wish) {
         result<bool> got = error_code();
-        cluster_.async_ensure_topic(std::move(wish), [&](error_code ec, bool made) {
-            keep(got, ec, made);
+        cluster_.async_ensure_topic(std::move(wish), [&](error_code ec, bool created) {
+            keep(got, ec, created);
         });
         run();
         return got;

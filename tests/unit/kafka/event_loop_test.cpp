@@ -88,12 +88,12 @@ protected:
     }
     template <class Config>
     Config group_config() const {
-        Config made(kafka::kafka_config(shared_kafka().address()), fresh_name("group"), {topic_});
-        made.cluster.settings = {
+        Config config(kafka::kafka_config(shared_kafka().address()), fresh_name("group"), {topic_});
+        config.cluster.settings = {
             {"heartbeat.interval.ms", "100"},
             {"fetch.wait.max.ms", "50"},
             {"auto.offset.reset", "earliest"}};
-        return made;
+        return config;
     }
     void consume_one() {
         db::sqlite_config database;

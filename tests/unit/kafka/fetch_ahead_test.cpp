@@ -99,12 +99,12 @@ TEST(KafkaFetchAhead, IsBoundedForAllPartitionsTogether) {
     EXPECT_GE(before, queue_bytes);
     EXPECT_LE(before, queue_bytes + 3 * answer_bytes);
     // And all of it comes to who asks.
-    std::size_t came = 0;
+    std::size_t received = 0;
     EXPECT_TRUE(eventually([&] {
-        came += member.turn(100, 1 << 20).records.size();
-        return came >= std::size_t{partitions} * records_each;
-    })) << came;
-    EXPECT_EQ(came, std::size_t{partitions} * records_each);
+        received += member.turn(100, 1 << 20).records.size();
+        return received >= std::size_t{partitions} * records_each;
+    })) << received;
+    EXPECT_EQ(received, std::size_t{partitions} * records_each);
     member.close();
 }
 

@@ -24,11 +24,11 @@ using kind = kafka::consumer_event::kind;
 std::int64_t
 told_of(const std::string& address, const std::string& topic, const std::string& group) {
     const raw_kafka by = open_raw_kafka(RD_KAFKA_CONSUMER, address, {{"group.id", group}});
-    rd_kafka_topic_partition_list_t* const which = ::rd_kafka_topic_partition_list_new(1);
-    ::rd_kafka_topic_partition_list_add(which, topic.c_str(), 0);
-    check_raw_kafka(::rd_kafka_committed(by.get(), which, 10'000));
-    const std::int64_t found = which->elems[0].offset;
-    ::rd_kafka_topic_partition_list_destroy(which);
+    rd_kafka_topic_partition_list_t* const list = ::rd_kafka_topic_partition_list_new(1);
+    ::rd_kafka_topic_partition_list_add(list, topic.c_str(), 0);
+    check_raw_kafka(::rd_kafka_committed(by.get(), list, 10'000));
+    const std::int64_t found = list->elems[0].offset;
+    ::rd_kafka_topic_partition_list_destroy(list);
     return found;
 }
 
@@ -39,15 +39,15 @@ protected:
     KafkaForeignInbox() { shared_kafka().create_topic(topic_, partitions); }
 
     kafka::inbox_consumer_config config() const {
-        kafka::inbox_consumer_config made(
+        kafka::inbox_consumer_config config(
             kafka::kafka_config(shared_kafka().address()), group_, {topic_}
         );
-        made.cluster.settings = {
+        config.cluster.settings = {
             {"reconnect.backoff.max.ms", "100"},
             {"heartbeat.interval.ms", "100"},
             {"fetch.wait.max.ms", "50"}};
-        made.tell_group_after = std::chrono::milliseconds(50);
-        return made;
+        config.tell_group_after = std::chrono::milliseconds(50);
+        return config;
     }
     /// One record for each partition.
     void produce() {
@@ -71,14 +71,14 @@ protected:
 };
 
 TEST(KafkaOffsetNote, SaysWhatWasDealtWithAndByWhom) {
-    kafka::detail::offset_note made;
-    EXPECT_EQ(made.text(), "-1");
-    made.dealt_with = 42;
-    EXPECT_EQ(made.text(), "42");
-    made.owner = "0123/my inbox";
-    const auto read = kafka::detail::offset_note::parse(made.text());
+    kafka::detail::offset_note note;
+    EXPECT_EQ(note.text(), "-1");
+    note.dealt_with = 42;
+    EXPECT_EQ(note.text(), "42");
+    note.owner = "0123/my inbox";
+    const auto read = kafka::detail::offset_note::parse(note.text());
     EXPECT_EQ(read.dealt_with, 42);
-    EXPECT_EQ(read.owner, made.owner);
+    EXPECT_EQ(read.owner, note.owner);
     // As versions before wrote it, and as somebody else may have.
     EXPECT_EQ(kafka::detail::offset_note::parse("7").dealt_with, 7);
     EXPECT_EQ(kafka::detail::offset_note::parse("7").owner, "");

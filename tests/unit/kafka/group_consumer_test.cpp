@@ -61,10 +61,10 @@ private:
         }
         co_return error_code();
     }
-    void work(const records& these) override {
+    void work(const records& batch) override {
         {
             const std::lock_guard hold(mutex_);
-            for (const kafka::consumed_record& each : these)
+            for (const kafka::consumed_record& each : batch)
                 values_.push_back(each.value.value());
         }
         if (!working_waits)

@@ -39,14 +39,14 @@ protected:
     KafkaInbox() : KafkaInbox(shared_kafka()) {}
 
     kafka::kafka_config cluster_config() const {
-        kafka::kafka_config made(broker_.address());
-        made.settings = {
+        kafka::kafka_config config(broker_.address());
+        config.settings = {
             {"linger.ms", "0"},
             {"reconnect.backoff.ms", "20"},
             {"reconnect.backoff.max.ms", "100"},
             {"heartbeat.interval.ms", "100"},
             {"fetch.wait.max.ms", "50"}};
-        return made;
+        return config;
     }
     outbox::relay_config to_kafka() { return to_kafka(progress_); }
     outbox::relay_config to_kafka(const std::string& progress) {
@@ -54,16 +54,16 @@ protected:
         sink.cluster.settings.erase("heartbeat.interval.ms");
         sink.progress_topic = progress;
         sink.progress_partitions = 1;
-        outbox::relay_config made = config();
-        made.sink = kafka::make_kafka_sink(sink);
-        made.retry_max = 200ms;
-        return made;
+        outbox::relay_config settings = config();
+        settings.sink = kafka::make_kafka_sink(sink);
+        settings.retry_max = 200ms;
+        return settings;
     }
     kafka::inbox_consumer_config from_kafka() const {
-        kafka::inbox_consumer_config made(cluster_config(), group_, {topic_});
-        made.batch_rows = 20;
-        made.tell_group_after = 50ms;
-        return made;
+        kafka::inbox_consumer_config config(cluster_config(), group_, {topic_});
+        config.batch_rows = 20;
+        config.tell_group_after = 50ms;
+        return config;
     }
     std::filesystem::path there() const { return folder_.path() / "ship.db"; }
 
@@ -81,9 +81,9 @@ protected:
         texts wanted;
         for (int round = 1; round <= rounds_; ++round)
             wanted.push_back(std::to_string(round));
-        const auto came = by.written();
-        EXPECT_EQ(came.size(), static_cast<std::size_t>(keys));
-        for (const auto& [key, lines] : came)
+        const auto written = by.written();
+        EXPECT_EQ(written.size(), static_cast<std::size_t>(keys));
+        for (const auto& [key, lines] : written)
             EXPECT_EQ(lines, wanted) << key << '\n' << by.said();
     }
     /// Records of partition 0, without a transaction.
@@ -93,33 +93,33 @@ protected:
             raw_kafka_produce(by, topic_, 0, "k", std::to_string(i));
     }
     static texts numbers(int first, int last) {
-        texts made;
+        texts result;
         for (int i = first; i <= last; ++i)
-            made.push_back(std::to_string(i));
-        return made;
+            result.push_back(std::to_string(i));
+        return result;
     }
     void remove_records_before(std::int64_t offset) const {
         const raw_kafka by = open_raw_producer(broker_.address());
-        rd_kafka_topic_partition_list_t* const which = ::rd_kafka_topic_partition_list_new(1);
-        ::rd_kafka_topic_partition_list_add(which, topic_.c_str(), 0)->offset = offset;
-        rd_kafka_DeleteRecords_t* wanted = ::rd_kafka_DeleteRecords_new(which);
-        ::rd_kafka_topic_partition_list_destroy(which);
+        rd_kafka_topic_partition_list_t* const list = ::rd_kafka_topic_partition_list_new(1);
+        ::rd_kafka_topic_partition_list_add(list, topic_.c_str(), 0)->offset = offset;
+        rd_kafka_DeleteRecords_t* wanted = ::rd_kafka_DeleteRecords_new(list);
+        ::rd_kafka_topic_partition_list_destroy(list);
         const raw_kafka_owned<rd_kafka_queue_t> queue(::rd_kafka_queue_new(by.get()));
         ::rd_kafka_DeleteRecords(by.get(), &wanted, 1, nullptr, queue.get());
         ::rd_kafka_DeleteRecords_destroy(wanted);
-        const raw_kafka_owned<rd_kafka_event_t> said(::rd_kafka_queue_poll(queue.get(), 15'000));
-        ASSERT_TRUE(said);
-        ASSERT_EQ(::rd_kafka_event_error(said.get()), RD_KAFKA_RESP_ERR_NO_ERROR);
+        const raw_kafka_owned<rd_kafka_event_t> event(::rd_kafka_queue_poll(queue.get(), 15'000));
+        ASSERT_TRUE(event);
+        ASSERT_EQ(::rd_kafka_event_error(event.get()), RD_KAFKA_RESP_ERR_NO_ERROR);
     }
     /// What the group was told of partition 0.
     std::int64_t told() const {
         const raw_kafka by =
             open_raw_kafka(RD_KAFKA_CONSUMER, broker_.address(), {{"group.id", group_}});
-        rd_kafka_topic_partition_list_t* const which = ::rd_kafka_topic_partition_list_new(1);
-        ::rd_kafka_topic_partition_list_add(which, topic_.c_str(), 0);
-        check_raw_kafka(::rd_kafka_committed(by.get(), which, 10'000));
-        const std::int64_t found = which->elems[0].offset;
-        ::rd_kafka_topic_partition_list_destroy(which);
+        rd_kafka_topic_partition_list_t* const list = ::rd_kafka_topic_partition_list_new(1);
+        ::rd_kafka_topic_partition_list_add(list, topic_.c_str(), 0);
+        check_raw_kafka(::rd_kafka_committed(by.get(), list, 10'000));
+        const std::int64_t found = list->elems[0].offset;
+        ::rd_kafka_topic_partition_list_destroy(list);
         return found;
     }
 
@@ -161,10 +161,10 @@ TEST_F(KafkaInbox, EveryMessageHasItsEffectOnceAndThoseOfAKeyInOrder) {
 }
 
 TEST_F(KafkaInbox, TellsWhatTheOutboxSaidAndNamesWhatHasNoName) {
-    std::vector<outbox::received> came;
-    inbox_party by(there(), [&](db::connection& on, const outbox::received& what) {
-        came.push_back(what);
-        return write_down(on, what);
+    std::vector<outbox::received> deliveries;
+    inbox_party by(there(), [&](db::connection& on, const outbox::received& received) {
+        deliveries.push_back(received);
+        return write_down(on, received);
     });
     start(to_kafka());
     message sent(topic_, "k", "one");
@@ -177,18 +177,18 @@ TEST_F(KafkaInbox, TellsWhatTheOutboxSaidAndNamesWhatHasNoName) {
     by.start(from_kafka());
     ASSERT_TRUE(eventually([&] { return by.count() == 2; })) << by.said();
     by.stop();
-    if (came[0].message.key == "foreign")
-        std::swap(came[0], came[1]);
-    EXPECT_EQ(came[0].message.id, "my-id");
-    EXPECT_EQ(came[0].message.topic, topic_);
-    EXPECT_EQ(came[0].message.payload, "one");
-    ASSERT_EQ(came[0].message.headers.size(), 1u);
-    EXPECT_EQ(came[0].message.headers[0].value, "test");
-    EXPECT_EQ(came[1].message.id, topic_ + "/2/" + std::to_string(came[1].offset));
-    EXPECT_EQ(came[1].source, broker_.cluster_id() + "/" + topic_ + "/2");
-    EXPECT_TRUE(came[1].message.headers.empty());
-    EXPECT_FALSE(came[0].id_is_place);
-    EXPECT_TRUE(came[1].id_is_place);
+    if (deliveries[0].message.key == "foreign")
+        std::swap(deliveries[0], deliveries[1]);
+    EXPECT_EQ(deliveries[0].message.id, "my-id");
+    EXPECT_EQ(deliveries[0].message.topic, topic_);
+    EXPECT_EQ(deliveries[0].message.payload, "one");
+    ASSERT_EQ(deliveries[0].message.headers.size(), 1u);
+    EXPECT_EQ(deliveries[0].message.headers[0].value, "test");
+    EXPECT_EQ(deliveries[1].message.id, topic_ + "/2/" + std::to_string(deliveries[1].offset));
+    EXPECT_EQ(deliveries[1].source, broker_.cluster_id() + "/" + topic_ + "/2");
+    EXPECT_TRUE(deliveries[1].message.headers.empty());
+    EXPECT_FALSE(deliveries[0].id_is_place);
+    EXPECT_TRUE(deliveries[1].id_is_place);
 }
 
 TEST_F(KafkaInbox, WhatIsPublishedAgainHasItsEffectOnceWhereIdsAreRemembered) {
@@ -419,10 +419,10 @@ TEST_F(KafkaInbox, LeavesItsGroupWhenTheInboxTakesNoMore) {
 TEST_F(KafkaInbox, AStopWaitsForTheTransactionThatRuns) {
     std::promise<void> entered;
     std::promise<void> leave;
-    inbox_party by(there(), [&](db::connection& on, const outbox::received& what) {
+    inbox_party by(there(), [&](db::connection& on, const outbox::received& received) {
         entered.set_value();
         leave.get_future().wait();
-        return write_down(on, what);
+        return write_down(on, received);
     });
     by.start(from_kafka());
     produce(1, 1);
@@ -441,18 +441,19 @@ TEST_F(KafkaInbox, AStopWaitsForTheTransactionThatRuns) {
 TEST_F(KafkaInbox, ACompensationComesBackAndTakesTheFirstMessageBack) {
     const std::string refusals = fresh_name("refusals");
     broker_.create_topic(refusals, 1);
-    inbox_party ship(there(), [&](db::connection& on, const outbox::received& what) {
-        write_down(on, what);
-        if (std::stoi(*what.message.payload) % 3 == 0)
-            return outbox::answer::refused(message(refusals, what.message.key, what.message.payload)
+    inbox_party ship(there(), [&](db::connection& on, const outbox::received& received) {
+        write_down(on, received);
+        if (std::stoi(*received.message.payload) % 3 == 0)
+            return outbox::answer::refused(
+                message(refusals, received.message.key, received.message.payload)
             );
         return outbox::answer::done();
     });
-    const auto take_back = [](db::connection& on, const outbox::received& what) {
-        EXPECT_NE(what.message.find_header("mortise-compensates"), nullptr);
+    const auto take_back = [](db::connection& on, const outbox::received& received) {
+        EXPECT_NE(received.message.find_header("mortise-compensates"), nullptr);
         on.run(
             "UPDATE sale SET taken_back = taken_back + 1 WHERE n = ?1",
-            std::stoll(*what.message.payload)
+            std::stoll(*received.message.payload)
         );
         return outbox::answer::done();
     };

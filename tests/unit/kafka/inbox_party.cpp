@@ -13,18 +13,18 @@ namespace mortise::test {
 namespace {
 
 template <class T>
-T until(std::future<T> what) {
-    EXPECT_EQ(what.wait_for(std::chrono::seconds(40)), std::future_status::ready);
-    return what.get();
+T until(std::future<T> future) {
+    EXPECT_EQ(future.wait_for(std::chrono::seconds(40)), std::future_status::ready);
+    return future.get();
 }
 
 }  // namespace
 
-outbox::answer write_down(db::connection& on, const outbox::received& what) {
+outbox::answer write_down(db::connection& on, const outbox::received& received) {
     on.run(
         "INSERT INTO book(key, line) VALUES(?1, ?2)",
-        std::string_view(what.message.key ? *what.message.key : std::string()),
-        std::string_view(what.message.payload ? *what.message.payload : std::string())
+        std::string_view(received.message.key ? *received.message.key : std::string()),
+        std::string_view(received.message.payload ? *received.message.payload : std::string())
     );
     return outbox::answer::done();
 }
@@ -52,9 +52,9 @@ inbox_party::~inbox_party() {
 void inbox_party::start(kafka::inbox_consumer_config how) {
     how.retry_first = std::chrono::milliseconds(5);
     how.retry_max = std::chrono::milliseconds(50);
-    how.observer = [this](const kafka::consumer_event& what) {
+    how.observer = [this](const kafka::consumer_event& event) {
         const std::lock_guard hold(mutex_);
-        events_.push_back(what);
+        events_.push_back(event);
     };
     consumer_.emplace(site_.executor(), inbox_, std::move(how));
 }
@@ -68,11 +68,11 @@ void inbox_party::stop_inbox() {
     until(inbox_->async_stop(asio::use_future));
 }
 
-std::vector<kafka::consumer_event> inbox_party::events(kind what) const {
+std::vector<kafka::consumer_event> inbox_party::events(kind type) const {
     const std::lock_guard hold(mutex_);
     std::vector<kafka::consumer_event> found;
     for (const auto& each : events_) {
-        if (each.type == what)
+        if (each.type == type)
             found.push_back(each);
     }
     return found;

@@ -37,7 +37,7 @@ public:
     void destroy() { consumer_.reset(); }
     void stop_inbox();
 
-    std::vector<kafka::consumer_event> events(kind what) const;
+    std::vector<kafka::consumer_event> events(kind type) const;
     /// What the consumer has said, for people.
     std::string said() const;
     /// So many partitions were given to it and not taken back.
@@ -62,7 +62,7 @@ private:
 };
 
 /// Writes key and payload down.
-outbox::answer write_down(db::connection& on, const outbox::received& what);
+outbox::answer write_down(db::connection& on, const outbox::received& received);
 
 }  // namespace mortise::test
 

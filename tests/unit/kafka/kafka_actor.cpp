@@ -45,11 +45,11 @@ public:
         auto making = session_->async_run(make);
         co_await std::move(making);
         outbox::inbox_config how;
-        how.handler = [](db::connection& on, const outbox::received& what) {
+        how.handler = [](db::connection& on, const outbox::received& received) {
             on.run(
                 "INSERT INTO book(key, line) VALUES(?1, ?2)",
-                std::string_view(*what.message.key),
-                std::string_view(*what.message.payload)
+                std::string_view(*received.message.key),
+                std::string_view(*received.message.payload)
             );
             return outbox::answer::done();
         };
@@ -72,17 +72,17 @@ public:
 
 private:
     kafka::inbox_consumer_config from() const {
-        kafka::inbox_consumer_config made;
-        made.cluster.bootstrap_servers = words_[0];
-        made.group = words_[1];
-        made.topics = {words_[2]};
-        made.cluster.settings = {
+        kafka::inbox_consumer_config config;
+        config.cluster.bootstrap_servers = words_[0];
+        config.group = words_[1];
+        config.topics = {words_[2]};
+        config.cluster.settings = {
             {"session.timeout.ms", "1000"},
             {"heartbeat.interval.ms", "100"},
             {"fetch.wait.max.ms", "50"}};
-        made.batch_rows = 7;
-        made.tell_group_after = 1ms;
-        return made;
+        config.batch_rows = 7;
+        config.tell_group_after = 1ms;
+        return config;
     }
     asio::awaitable<std::int64_t> count() {
         const auto work = [](db::connection& on) {
@@ -113,11 +113,11 @@ int process(const std::vector<std::string>& words) {
     how.topics = {words[2]};
     how.transactional_id = words[1];
     how.batch_rows = 7;
-    how.handler = [to = words[4]](const kafka::consumed_record& what
+    how.handler = [to = words[4]](const kafka::consumed_record& record
                   ) -> asio::awaitable<std::vector<kafka::record>> {
-        std::vector<kafka::record> made;
-        made.emplace_back(to, what.key, what.value);
-        co_return made;
+        std::vector<kafka::record> results;
+        results.emplace_back(to, record.key, record.value);
+        co_return results;
     };
     const kafka::processor processor(context.get_executor(), how);
     const auto busy = asio::make_work_guard(context);

@@ -36,8 +36,8 @@ struct point {
     std::vector<int> times;
 };
 
-void PrintTo(const point& what, std::ostream* to) {
-    *to << what.name;
+void PrintTo(const point& value, std::ostream* to) {
+    *to << value.name;
 }
 
 std::string name_of(const testing::TestParamInfo<point>& each) {
@@ -58,8 +58,9 @@ protected:
             );
     }
 
-    std::vector<std::string>
-    command(const std::string& crash_at, const std::string& how, const std::string& what) const {
+    std::vector<std::string> command(
+        const std::string& crash_at, const std::string& how, const std::string& argument
+    ) const {
         return {
             "env",
             "MORTISE_CRASH_AT=" + crash_at,
@@ -68,7 +69,7 @@ protected:
             group_,
             topic_,
             how,
-            what};
+            argument};
     }
     int run(const std::vector<std::string>& words) const {
         child_program actor(words, folder_.path() / "output");
@@ -79,10 +80,10 @@ protected:
         return run(command(crash_at, database, std::to_string(records)));
     }
     static std::map<std::string, std::vector<std::string>> wanted() {
-        std::map<std::string, std::vector<std::string>> made;
+        std::map<std::string, std::vector<std::string>> result;
         for (int i = 0; i < records; ++i)
-            made[std::to_string(i % partitions)].push_back(std::to_string(i));
-        return made;
+            result[std::to_string(i % partitions)].push_back(std::to_string(i));
+        return result;
     }
     std::string said() const {
         std::ifstream file(folder_.path() / "output");

@@ -31,9 +31,9 @@ std::size_t kafka_listener::statistics() const {
     return statistics_;
 }
 
-void kafka_listener::at_statistics(std::function<bool()> what) {
+void kafka_listener::at_statistics(std::function<bool()> hook) {
     const std::lock_guard hold(mutex_);
-    hook_.swap(what);
+    hook_.swap(hook);
 }
 
 kafka_user::kafka_user(kafka::kafka_config config, const std::string& id)

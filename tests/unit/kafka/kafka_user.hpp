@@ -26,7 +26,7 @@ public:
     std::size_t statistics() const;
 
     /// At the next statistics for which it returns true it is forgotten.
-    void at_statistics(std::function<bool()> what);
+    void at_statistics(std::function<bool()> hook);
 
 private:
     mutable std::mutex mutex_;

@@ -38,10 +38,10 @@ protected:
     /// Two records of each.
     void make_all(made_batch& into) const {
         for (const consumed_record& each : came_) {
-            std::vector<kafka::record> made;
-            made.emplace_back("to", std::nullopt, *each.value + "a");
-            made.emplace_back("to", std::nullopt, *each.value + "b");
-            into.add(each, std::move(made));
+            std::vector<kafka::record> results;
+            results.emplace_back("to", std::nullopt, *each.value + "a");
+            results.emplace_back("to", std::nullopt, *each.value + "b");
+            into.add(each, std::move(results));
         }
     }
     static texts values(const made_batch& of) {
@@ -52,21 +52,21 @@ protected:
     }
     static refused_record
     refusal(std::size_t index, int code = RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE) {
-        refused_record made;
-        made.index = index;
-        made.code = kafka_error(code);
-        made.text = "too large";
-        return made;
+        refused_record result;
+        result.index = index;
+        result.code = kafka_error(code);
+        result.text = "too large";
+        return result;
     }
 
     std::vector<consumed_record> came_;
 };
 
 TEST_F(KafkaMadeBatch, IsAllThatWasMadeInItsOrder) {
-    made_batch made("");
-    make_all(made);
+    made_batch batch("");
+    make_all(batch);
     EXPECT_EQ(
-        values(made),
+        values(batch),
         (texts{
             "to:0/7a",
             "to:0/7b",
@@ -81,37 +81,37 @@ TEST_F(KafkaMadeBatch, IsAllThatWasMadeInItsOrder) {
             "to:1/9a",
             "to:1/9b"})
     );
-    EXPECT_EQ(made.dealt_with(), (offsets{{{"from", 0}, 9}, {{"from", 1}, 9}}));
-    EXPECT_TRUE(made.stops().empty());
+    EXPECT_EQ(batch.dealt_with(), (offsets{{{"from", 0}, 9}, {{"from", 1}, 9}}));
+    EXPECT_TRUE(batch.stops().empty());
 }
 
 TEST_F(KafkaMadeBatch, WithoutDeadLettersAPartitionStopsWhereOneIsRefused) {
-    made_batch made("");
-    make_all(made);
-    EXPECT_TRUE(made.refuse({refusal(5)}));
+    made_batch batch("");
+    make_all(batch);
+    EXPECT_TRUE(batch.refuse({refusal(5)}));
     EXPECT_EQ(
-        values(made),
+        values(batch),
         (texts{
             "to:0/7a", "to:0/7b", "to:1/7a", "to:1/7b", "to:1/8a", "to:1/8b", "to:1/9a", "to:1/9b"})
     );
-    EXPECT_EQ(made.dealt_with(), (offsets{{{"from", 0}, 7}, {{"from", 1}, 9}}));
-    ASSERT_EQ(made.stops().size(), 1u);
-    const made_batch::failure& stop = made.stops().begin()->second;
+    EXPECT_EQ(batch.dealt_with(), (offsets{{{"from", 0}, 7}, {{"from", 1}, 9}}));
+    ASSERT_EQ(batch.stops().size(), 1u);
+    const made_batch::failure& stop = batch.stops().begin()->second;
     EXPECT_EQ(stop.of->offset, 8);
     EXPECT_EQ(stop.code, kafka::condition::too_large);
-    EXPECT_TRUE(made.refuse({refusal(0)})) << "an earlier one";
-    EXPECT_EQ(made.stops().begin()->second.of->offset, 7);
-    EXPECT_EQ(made.dealt_with(), (offsets{{{"from", 1}, 9}}));
-    EXPECT_TRUE(made.stopped_before(came_[2])) << "what comes later of that partition";
-    EXPECT_FALSE(made.stopped_before(came_[1]));
+    EXPECT_TRUE(batch.refuse({refusal(0)})) << "an earlier one";
+    EXPECT_EQ(batch.stops().begin()->second.of->offset, 7);
+    EXPECT_EQ(batch.dealt_with(), (offsets{{{"from", 1}, 9}}));
+    EXPECT_TRUE(batch.stopped_before(came_[2])) << "what comes later of that partition";
+    EXPECT_FALSE(batch.stopped_before(came_[1]));
 }
 
 TEST_F(KafkaMadeBatch, ADeadLetterThatIsRefusedStopsThePartition) {
-    made_batch made("dead");
-    make_all(made);
-    EXPECT_TRUE(made.refuse({refusal(4), refusal(5)}));
+    made_batch batch("dead");
+    make_all(batch);
+    EXPECT_TRUE(batch.refuse({refusal(4), refusal(5)}));
     EXPECT_EQ(
-        values(made),
+        values(batch),
         (texts{
             "to:0/7a",
             "to:0/7b",
@@ -125,35 +125,35 @@ TEST_F(KafkaMadeBatch, ADeadLetterThatIsRefusedStopsThePartition) {
             "to:1/9a",
             "to:1/9b"})
     );
-    ASSERT_EQ(made.dead_letters().size(), 1u);
-    EXPECT_EQ(made.dead_letters()[0].of->offset, 8);
-    EXPECT_TRUE(made.stops().empty());
-    EXPECT_TRUE(made.refuse({refusal(4)}));
-    EXPECT_TRUE(made.dead_letters().empty());
-    EXPECT_EQ(made.dealt_with(), (offsets{{{"from", 0}, 7}, {{"from", 1}, 9}}));
-    EXPECT_EQ(made.stops().size(), 1u);
+    ASSERT_EQ(batch.dead_letters().size(), 1u);
+    EXPECT_EQ(batch.dead_letters()[0].of->offset, 8);
+    EXPECT_TRUE(batch.stops().empty());
+    EXPECT_TRUE(batch.refuse({refusal(4)}));
+    EXPECT_TRUE(batch.dead_letters().empty());
+    EXPECT_EQ(batch.dealt_with(), (offsets{{{"from", 0}, 7}, {{"from", 1}, 9}}));
+    EXPECT_EQ(batch.stops().size(), 1u);
 }
 
 TEST_F(KafkaMadeBatch, ATopicThatCannotBeWrittenToIsNobodysFault) {
-    made_batch made("dead");
-    make_all(made);
-    const texts before = values(made);
-    EXPECT_FALSE(made.refuse({refusal(1, RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED)}));
-    EXPECT_FALSE(made.refuse({refusal(1, RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC)}));
-    EXPECT_FALSE(made.refuse({refusal(12)})) << "there is none with that number";
-    EXPECT_EQ(values(made), before);
+    made_batch batch("dead");
+    make_all(batch);
+    const texts before = values(batch);
+    EXPECT_FALSE(batch.refuse({refusal(1, RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED)}));
+    EXPECT_FALSE(batch.refuse({refusal(1, RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC)}));
+    EXPECT_FALSE(batch.refuse({refusal(12)})) << "there is none with that number";
+    EXPECT_EQ(values(batch), before);
 }
 
 TEST_F(KafkaMadeBatch, WhatTheHandlerGaveUpOnBecomesADeadLetterOrAStop) {
     for (const char* dead : {"dead", ""}) {
-        made_batch made(dead);
-        made.add(came_[0], {});
-        made.give_up(came_[2], kafka_error(RD_KAFKA_RESP_ERR__FAIL), "no");
-        EXPECT_EQ(made.records().size(), *dead ? 1u : 0u);
-        EXPECT_EQ(made.dealt_with(), (offsets{{{"from", 0}, *dead ? 8 : 7}}));
-        EXPECT_EQ(made.dead_letters().size(), *dead ? 1u : 0u);
-        EXPECT_EQ(made.stops().size(), *dead ? 0u : 1u);
-        EXPECT_EQ(made.stopped_before(came_[4]), *dead == 0);
+        made_batch batch(dead);
+        batch.add(came_[0], {});
+        batch.give_up(came_[2], kafka_error(RD_KAFKA_RESP_ERR__FAIL), "no");
+        EXPECT_EQ(batch.records().size(), *dead ? 1u : 0u);
+        EXPECT_EQ(batch.dealt_with(), (offsets{{{"from", 0}, *dead ? 8 : 7}}));
+        EXPECT_EQ(batch.dead_letters().size(), *dead ? 1u : 0u);
+        EXPECT_EQ(batch.stops().size(), *dead ? 0u : 1u);
+        EXPECT_EQ(batch.stopped_before(came_[4]), *dead == 0);
     }
 }
 

@@ -60,15 +60,15 @@ public:
     }
 
     kafka::kafka_config config() const {
-        kafka::kafka_config made(::rd_kafka_mock_cluster_bootstraps(cluster_.get()));
-        made.settings = {{"linger.ms", "0"}};
-        return made;
+        kafka::kafka_config config(::rd_kafka_mock_cluster_bootstraps(cluster_.get()));
+        config.settings = {{"linger.ms", "0"}};
+        return config;
     }
 
 private:
     struct closer {
-        void operator()(rd_kafka_mock_cluster_t* what) const {
-            ::rd_kafka_mock_cluster_destroy(what);
+        void operator()(rd_kafka_mock_cluster_t* cluster) const {
+            ::rd_kafka_mock_cluster_destroy(cluster);
         }
     };
     raw_kafka handle_;

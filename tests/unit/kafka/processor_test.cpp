@@ -46,9 +46,9 @@ public:
     ~processing() { processor_.reset(); }
 
     void start(kafka::processor_config how) {
-        how.observer = [this](const kafka::consumer_event& what) {
+        how.observer = [this](const kafka::consumer_event& event) {
             const std::lock_guard hold(mutex_);
-            events_.push_back(what);
+            events_.push_back(event);
         };
         processor_.emplace(site_.executor(), how);
     }
@@ -59,11 +59,11 @@ public:
     }
     void destroy() { processor_.reset(); }
 
-    std::vector<kafka::consumer_event> events(kind what) const {
+    std::vector<kafka::consumer_event> events(kind type) const {
         const std::lock_guard hold(mutex_);
         std::vector<kafka::consumer_event> found;
         for (const auto& each : events_) {
-            if (each.type == what)
+            if (each.type == type)
                 found.push_back(each);
         }
         return found;
@@ -102,14 +102,14 @@ protected:
     KafkaProcessor() : KafkaProcessor(shared_kafka()) {}
 
     /// What is made of a record: one with the same key and "made of VALUE".
-    records made_of(const consumed_record& what) const {
-        records made;
-        made.emplace_back(to_, what.key, "made of " + *what.value);
-        return made;
+    records made_of(const consumed_record& record) const {
+        records results;
+        results.emplace_back(to_, record.key, "made of " + *record.value);
+        return results;
     }
     kafka::processor_config config(const std::string& id) const {
-        kafka::processor_config made(kafka::kafka_config(broker_.address()), group_, {from_});
-        made.cluster.settings = {
+        kafka::processor_config config(kafka::kafka_config(broker_.address()), group_, {from_});
+        config.cluster.settings = {
             {"linger.ms", "0"},
             {"reconnect.backoff.ms", "20"},
             {"reconnect.backoff.max.ms", "100"},
@@ -117,16 +117,16 @@ protected:
             {"fetch.wait.max.ms", "50"},
             {"auto.offset.reset", "earliest"}};
         for (const auto& [name, value] : login_)
-            made.cluster.settings[name] = value;
-        made.transactional_id = group_ + "." + id;
-        made.handler = [this](const consumed_record& what) -> asio::awaitable<records> {
-            co_return made_of(what);
+            config.cluster.settings[name] = value;
+        config.transactional_id = group_ + "." + id;
+        config.handler = [this](const consumed_record& record) -> asio::awaitable<records> {
+            co_return made_of(record);
         };
-        made.batch_rows = 10;
-        made.attempts_max = 3;
-        made.retry_first = 1ms;
-        made.retry_max = 20ms;
-        return made;
+        config.batch_rows = 10;
+        config.attempts_max = 3;
+        config.retry_first = 1ms;
+        config.retry_max = 20ms;
+        return config;
     }
     /// One record for each partition, with the key of its number.
     void produce(int rounds = 1) {
@@ -142,11 +142,11 @@ protected:
         return found;
     }
     std::map<std::string, texts> wanted() const {
-        std::map<std::string, texts> made;
+        std::map<std::string, texts> result;
         for (int part = 0; part < partitions; ++part)
             for (int round = 0; round < rounds_; ++round)
-                made[std::to_string(part)].push_back("made of " + std::to_string(round));
-        return made;
+                result[std::to_string(part)].push_back("made of " + std::to_string(round));
+        return result;
     }
     kafka_reader reader() const { return kafka_reader(broker_.address(), login_); }
     std::size_t count() const { return reader().read(to_).size(); }
@@ -211,10 +211,10 @@ TEST_F(KafkaProcessor, SeveralOfAGroupThatComeAndGoMakeEachOnce) {
 TEST_F(KafkaProcessor, WhatFailsIsTriedAgainAndThenStopsItsPartitionAlone) {
     std::atomic<int> calls = 0;
     auto how = config("one");
-    how.handler = [this, &calls](const consumed_record& what) -> asio::awaitable<records> {
-        if (*what.key == "1" && *what.value == "2" && ++calls < 100)
+    how.handler = [this, &calls](const consumed_record& record) -> asio::awaitable<records> {
+        if (*record.key == "1" && *record.value == "2" && ++calls < 100)
             throw std::runtime_error("cannot be made");
-        co_return made_of(what);
+        co_return made_of(record);
     };
     processing by;
     by.start(how);
@@ -236,10 +236,10 @@ TEST_F(KafkaProcessor, WhatFailsTooOftenGoesToTheDeadLetters) {
     broker_.create_topic(dead);
     auto how = config("one");
     how.dead_letter_topic = dead;
-    how.handler = [this](const consumed_record& what) -> asio::awaitable<records> {
-        if (*what.value == "1")
+    how.handler = [this](const consumed_record& record) -> asio::awaitable<records> {
+        if (*record.value == "1")
             throw std::runtime_error("cannot be made");
-        co_return made_of(what);
+        co_return made_of(record);
     };
     processing by;
     by.start(how);
@@ -264,11 +264,11 @@ TEST_F(KafkaProcessor, WhatKafkaDoesNotTakeGoesToTheDeadLetters) {
     broker_.create_topic(narrow, 1, {{"max.message.bytes", "2000"}});
     auto how = config("one");
     how.dead_letter_topic = dead;
-    how.handler = [this, narrow](const consumed_record& what) -> asio::awaitable<records> {
-        auto made = made_of(what);
-        if (*what.value == "1")
-            made.emplace_back(narrow, what.key, std::string(5'000, 'x'));
-        co_return made;
+    how.handler = [this, narrow](const consumed_record& record) -> asio::awaitable<records> {
+        auto results = made_of(record);
+        if (*record.value == "1")
+            results.emplace_back(narrow, record.key, std::string(5'000, 'x'));
+        co_return results;
     };
     produce(4);
     processing by;
@@ -291,11 +291,11 @@ TEST_F(KafkaProcessor, WhatKafkaDoesNotTakeGoesToTheDeadLetters) {
 TEST_F(KafkaProcessor, WhatKafkaDoesNotTakeStopsItsPartitionIfThereAreNoDeadLetters) {
     std::atomic<bool> mended = false;
     auto how = config("one");
-    how.handler = [this, &mended](const consumed_record& what) -> asio::awaitable<records> {
-        auto made = made_of(what);
-        if (*what.key == "1" && *what.value == "2" && !mended)
-            made[0].value = std::string(2'000'000, 'x');
-        co_return made;
+    how.handler = [this, &mended](const consumed_record& record) -> asio::awaitable<records> {
+        auto results = made_of(record);
+        if (*record.key == "1" && *record.value == "2" && !mended)
+            results[0].value = std::string(2'000'000, 'x');
+        co_return results;
     };
     produce(5);
     processing by;

@@ -26,20 +26,20 @@ protected:
     kafka_producer_fixture() : kafka_producer_fixture(shared_kafka()) {}
 
     kafka::kafka_config config() const {
-        kafka::kafka_config made(broker_.address());
-        made.settings = {
+        kafka::kafka_config config(broker_.address());
+        config.settings = {
             {"reconnect.backoff.ms", "20"},
             {"reconnect.backoff.max.ms", "100"},
             {"linger.ms", "0"}};
-        return made;
+        return config;
     }
 
     /// Ready. Of the same transactional id, so it fences the one before.
     std::unique_ptr<kafka_user> make_ready(const kafka::kafka_config& with) {
-        auto made = std::make_unique<kafka_user>(with, id_);
-        const error_code ec = made->init();
+        auto user = std::make_unique<kafka_user>(with, id_);
+        const error_code ec = user->init();
         EXPECT_FALSE(ec) << ec.message();
-        return made;
+        return user;
     }
     std::unique_ptr<kafka_user> make_ready() { return make_ready(config()); }
 

@@ -288,9 +288,9 @@ TEST_F(KafkaProducer, TellsThatATopicHasMorePartitionsThanBefore) {
         const raw_kafka_owned<rd_kafka_queue_t> queue(::rd_kafka_queue_new(by.get()));
         ::rd_kafka_CreatePartitions(by.get(), &wanted, 1, nullptr, queue.get());
         ::rd_kafka_NewPartitions_destroy(wanted);
-        const raw_kafka_owned<rd_kafka_event_t> said(::rd_kafka_queue_poll(queue.get(), 15'000));
-        ASSERT_TRUE(said);
-        check_raw_kafka(::rd_kafka_event_error(said.get()));
+        const raw_kafka_owned<rd_kafka_event_t> event(::rd_kafka_queue_poll(queue.get(), 15'000));
+        ASSERT_TRUE(event);
+        check_raw_kafka(::rd_kafka_event_error(event.get()));
     }
     // It is asked once in a minute; or after something did not work.
     EXPECT_TRUE(eventually([&] {

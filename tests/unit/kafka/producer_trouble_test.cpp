@@ -49,11 +49,11 @@ protected:
 
     /// Does something to the broker when the first record of a transaction is at the broker and
     /// its commit has not begun.
-    void in_the_middle(std::function<void()> what) {
-        listener_.at_statistics([this, what = std::move(what)] {
+    void in_the_middle(std::function<void()> action) {
+        listener_.at_statistics([this, action = std::move(action)] {
             if (reader_.end_of(topic_, 0) == before_)
                 return false;
-            what();
+            action();
             hit_ = true;
             return true;
         });
@@ -61,10 +61,10 @@ protected:
 
     /// Listens, so that a test can get into the middle of a transaction.
     kafka::kafka_config watched() {
-        auto made = config();
-        made.settings["statistics.interval.ms"] = "1";
-        made.watch = &listener_;
-        return made;
+        auto result = config();
+        result.settings["statistics.interval.ms"] = "1";
+        result.watch = &listener_;
+        return result;
     }
 
     kafka_listener listener_;

@@ -37,11 +37,11 @@ protected:
             {"message.timeout.ms", "3000"}};
         sink.progress_topic = progress_;
         sink.progress_partitions = 1;
-        outbox::relay_config made = config();
-        made.sink = kafka::make_kafka_sink(sink);
-        made.batch_rows = 50;
-        made.retry_max = 200ms;
-        return made;
+        outbox::relay_config settings = config();
+        settings.sink = kafka::make_kafka_sink(sink);
+        settings.batch_rows = 50;
+        settings.retry_max = 200ms;
+        return settings;
     }
 
     /// A transaction with one message for each key.

@@ -57,8 +57,9 @@ TEST(KafkaSettings, AreRefusedWithTheirNameAndARemedy) {
         {"max.in.flight", "6", "max.in.flight"},
     };
     for (const auto& [name, value, remedy] : table) {
-        const std::string said = refusal(name, value);
-        EXPECT_NE(said.find(remedy), std::string::npos) << name << " " << value << ": " << said;
+        const std::string message = refusal(name, value);
+        EXPECT_NE(message.find(remedy), std::string::npos)
+            << name << " " << value << ": " << message;
     }
 }
 

@@ -87,11 +87,11 @@ private:
     }
     template <class Value>
     Value run(asio::awaitable<Value> work) {
-        std::optional<Value> came;
-        begin(std::move(work), came);
+        std::optional<Value> result;
+        begin(std::move(work), result);
         context_.restart();
         context_.run();
-        return std::move(came.value());
+        return std::move(result.value());
     }
 
     asio::io_context context_;
@@ -111,25 +111,25 @@ protected:
     KafkaSink() : KafkaSink(shared_kafka()) {}
 
     kafka::kafka_sink_config config() const {
-        kafka::kafka_sink_config made((kafka::kafka_config(broker_.address())));
-        made.cluster.settings = {{"linger.ms", "0"}, {"reconnect.backoff.max.ms", "100"}};
-        made.progress_topic = progress_;
-        made.progress_partitions = 2;
-        return made;
+        kafka::kafka_sink_config config((kafka::kafka_config(broker_.address())));
+        config.cluster.settings = {{"linger.ms", "0"}, {"reconnect.backoff.max.ms", "100"}};
+        config.progress_topic = progress_;
+        config.progress_partitions = 2;
+        return config;
     }
 
     /// An open sink.
     std::unique_ptr<sink_user> make_open(std::uint32_t shard = 0) {
-        auto made = std::make_unique<sink_user>(config(), shard);
+        auto user = std::make_unique<sink_user>(config(), shard);
         outbox::shard_name name = shard_;
         name.shard = shard;
-        const auto opened = made->open(name);
+        const auto opened = user->open(name);
         EXPECT_TRUE(opened) << opened.error().message();
-        return made;
+        return user;
     }
 
     std::vector<outbox::outgoing> messages(const texts& values) {
-        std::vector<outbox::outgoing> made;
+        std::vector<outbox::outgoing> result;
         for (const std::string& value : values) {
             outbox::outgoing each;
             each.row = ++row_;
@@ -137,18 +137,18 @@ protected:
             each.message.id = "id-" + value.substr(0, 10);
             each.message.headers.emplace_back("from", "test");
             each.written = std::chrono::system_clock::time_point(1'700'000'000s);
-            made.push_back(each);
+            result.push_back(each);
         }
-        return made;
+        return result;
     }
     outbox::mark mark_after(std::uint32_t shard = 0) {
-        outbox::mark made;
-        made.table = shard_.table;
-        made.shard = shard;
-        made.sequence = ++sequence_;
-        made.row = row_;
-        made.message = "id";
-        return made;
+        outbox::mark mark;
+        mark.table = shard_.table;
+        mark.shard = shard;
+        mark.sequence = ++sequence_;
+        mark.row = row_;
+        mark.message = "id";
+        return mark;
     }
 
     texts seen() const { return kafka_reader(broker_.address()).settled_values(topic_); }
@@ -185,11 +185,11 @@ TEST_F(KafkaSink, PublishesABatchAndFindsItsMarkAgain) {
     ASSERT_EQ(first.publish(messages({"a"}), mark_after()).type, published::kind::committed);
     const auto batch = messages({"b", "c"});
     const outbox::mark mark = mark_after();
-    const published came = first.publish(batch, mark);
-    ASSERT_EQ(came.type, published::kind::committed) << came.text;
-    EXPECT_TRUE(kafka::detail::parse_place(came.place)) << came.place;
+    const published outcome = first.publish(batch, mark);
+    ASSERT_EQ(outcome.type, published::kind::committed) << outcome.text;
+    EXPECT_TRUE(kafka::detail::parse_place(outcome.place)) << outcome.place;
 
-    for (const std::string& place : {came.place, std::string(), std::string("1:7")}) {
+    for (const std::string& place : {outcome.place, std::string(), std::string("1:7")}) {
         outbox::shard_name again = shard_;
         again.first_sought = place;
         sink_user second(config(), 0);
@@ -212,9 +212,9 @@ TEST_F(KafkaSink, FencesWhoHadTheShardBefore) {
     const auto first = make_open();
     ASSERT_EQ(first->publish(messages({"a"}), mark_after()).type, published::kind::committed);
     const auto second = make_open();
-    const published came = first->publish(messages({"b"}), mark_after());
-    EXPECT_EQ(came.type, published::kind::lost);
-    EXPECT_EQ(came.code, kafka::condition::fenced) << came.code.message();
+    const published outcome = first->publish(messages({"b"}), mark_after());
+    EXPECT_EQ(outcome.type, published::kind::lost);
+    EXPECT_EQ(outcome.code, kafka::condition::fenced) << outcome.code.message();
     EXPECT_EQ(second->publish(messages({"c"}), mark_after()).type, published::kind::committed);
     EXPECT_EQ(seen(), (texts{"a", "c"}));
     // And back again.
@@ -248,10 +248,10 @@ TEST_F(KafkaSink, NamesMessagesThatCanNeverBePublished) {
     const auto sink = make_open();
     auto batch = messages({"a", std::string(2'000'000, 'x'), "b"});
     batch[2].message.topic = fresh_name("missing");
-    const published came = sink->publish(batch, mark_after());
-    ASSERT_EQ(came.type, published::kind::refused) << came.text;
-    ASSERT_EQ(came.poison.size(), 1u);
-    EXPECT_EQ(came.poison[0].index, 2u);  // before anything is sent
+    const published outcome = sink->publish(batch, mark_after());
+    ASSERT_EQ(outcome.type, published::kind::refused) << outcome.text;
+    ASSERT_EQ(outcome.poison.size(), 1u);
+    EXPECT_EQ(outcome.poison[0].index, 2u);  // before anything is sent
     batch.pop_back();
     const published next = sink->publish(batch, mark_after());
     ASSERT_EQ(next.type, published::kind::refused) << next.text;
@@ -327,11 +327,11 @@ TEST_F(KafkaSink, SaysThatACertificateIsMissingWhenItIsOpened) {
 
 TEST_F(KafkaSink, FindsNoMarkInAProgressTopicThatWasMadeAnew) {
     const auto sink = make_open();
-    const published came = sink->publish(messages({"a"}), mark_after());
-    ASSERT_EQ(came.type, published::kind::committed);
+    const published outcome = sink->publish(messages({"a"}), mark_after());
+    ASSERT_EQ(outcome.type, published::kind::committed);
     broker_.delete_topic(progress_);
     outbox::shard_name again = shard_;
-    again.first_sought = came.place;
+    again.first_sought = outcome.place;
     sink_user next(config(), 0);
     result<outbox::opening> opened = error_code();
     EXPECT_TRUE(eventually([&] { return (opened = next.open(again)).has_value(); }));

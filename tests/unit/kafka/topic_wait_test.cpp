@@ -34,9 +34,9 @@ std::string text(const kafka::transaction_outcome& outcome) {
 class KafkaTopicWait : public testing::Test {
 protected:
     kafka::kafka_config config() {
-        auto made = broker_.config();
-        made.settings["topic.metadata.refresh.interval.ms"] = "50";
-        return made;
+        auto config = broker_.config();
+        config.settings["topic.metadata.refresh.interval.ms"] = "50";
+        return config;
     }
     /// Runs a batch while the topic is not known for the first part of the time.
     static kafka::transaction_outcome
@@ -118,10 +118,10 @@ protected:
         sink.cluster.topic_wait_max = wait;
         sink.progress_topic = fresh_name("progress");
         sink.progress_partitions = 1;
-        outbox::relay_config made = config();
-        made.sink = kafka::make_kafka_sink(sink);
-        made.topic_look_every = 100ms;
-        return made;
+        outbox::relay_config settings = config();
+        settings.sink = kafka::make_kafka_sink(sink);
+        settings.topic_look_every = 100ms;
+        return settings;
     }
     texts values(const std::string& topic) const {
         return kafka_reader(shared_kafka().address()).settled_values(topic);

@@ -25,9 +25,9 @@ using outbox::row_kind;
 
 class OutboxAppend : public outbox_world {
 protected:
-    error_code refusal_of(const message& what) {
+    error_code refusal_of(const message& entry) {
         auto appending = session_->async_run(
-            [what](db::connection& on) { return outbox::append(on, what); },
+            [entry](db::connection& on) { return outbox::append(on, entry); },
             db::durability::force,
             asio::use_future
         );
@@ -62,16 +62,16 @@ private:
 };
 
 TEST_F(OutboxAppend, KeepsAllOfAMessage) {
-    message what("events", "a key", std::string("\0\x01", 2));
-    what.headers = {{"trace", "1"}, {"trace", "2"}};
-    const auto id = append(what);
+    message event("events", "a key", std::string("\0\x01", 2));
+    event.headers = {{"trace", "1"}, {"trace", "2"}};
+    const auto id = append(event);
     const auto rows = list(row_kind::waiting);
     ASSERT_EQ(rows.size(), 1u);
     EXPECT_EQ(rows[0].message.id, id);
     EXPECT_EQ(rows[0].message.topic, "events");
     EXPECT_EQ(rows[0].message.key, "a key");
     EXPECT_EQ(rows[0].message.payload, std::string("\0\x01", 2));
-    EXPECT_EQ(rows[0].message.headers, what.headers);
+    EXPECT_EQ(rows[0].message.headers, event.headers);
 }
 
 TEST_F(OutboxAppend, TellsEmptyFromAbsent) {
@@ -104,9 +104,9 @@ TEST_F(OutboxAppend, LeavesNothingOfWhatWasRolledBack) {
 }
 
 TEST_F(OutboxAppend, KeepsTheIdThatItIsGiven) {
-    message what("events", "k", "v");
-    what.id = "order-17";
-    EXPECT_EQ(append(what), "order-17");
+    message event("events", "k", "v");
+    event.id = "order-17";
+    EXPECT_EQ(append(event), "order-17");
     EXPECT_EQ(list(row_kind::waiting).at(0).message.id, "order-17");
 }
 
@@ -253,9 +253,9 @@ TEST_F(OutboxAppend, MakesAllOfItsTablesOrNone) {
 }
 
 TEST_F(OutboxAppend, RefusesNamesWithAZeroByte) {
-    message what("events", "k", "v");
-    what.headers.emplace_back(std::string("a\0b", 3), "v");
-    EXPECT_EQ(refusal_of(what), errc::bad_header);
+    message event("events", "k", "v");
+    event.headers.emplace_back(std::string("a\0b", 3), "v");
+    EXPECT_EQ(refusal_of(event), errc::bad_header);
     EXPECT_EQ(refusal_of(message(std::string("a\0b", 3), "k", "v")), errc::no_topic);
     EXPECT_EQ(refusal_of(message(std::string(250, 't'), "k", "v")), errc::no_topic);
 }

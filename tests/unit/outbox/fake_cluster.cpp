@@ -27,27 +27,27 @@ public:
         shard_ = name.shard;
         auto& mine = at_.shards_[shard_];
         epoch_ = ++mine.epoch;
-        outbox::opening made;
-        made.identity = at_.identity_;
+        outbox::opening result;
+        result.identity = at_.identity_;
         if (mine.spoiled) {
-            made.unreadable = outbox::errc::bad_file;
-            made.unreadable_text = "nonsense";
+            result.unreadable = outbox::errc::bad_file;
+            result.unreadable_text = "nonsense";
         } else {
-            made.last = mine.last;
+            result.last = mine.last;
         }
-        co_return made;
+        co_return result;
     }
 
     asio::awaitable<published>
     publish(std::span<outbox::outgoing> messages, const outbox::mark& after) override {
-        auto came = publish_now(messages, after);
+        auto outcome = publish_now(messages, after);
         for (auto& each : messages)
             each.message = outbox::message();  // as a sink may, whatever came of it
-        if (!came) {
+        if (!outcome) {
             auto waiting = never_.async_wait();
             co_await std::move(waiting);
         }
-        co_return std::move(*came);
+        co_return std::move(*outcome);
     }
 
     asio::awaitable<result<bool>> has_topic(const std::string& topic) override {
@@ -72,15 +72,15 @@ private:
             return lost();
         if (fault == fake_cluster::fault::hang)
             return std::nullopt;
-        published came(published::kind::refused);
+        published outcome(published::kind::refused);
         for (std::size_t i = 0; i < messages.size(); ++i) {
             if (at_.refused_ && messages[i].message.payload == at_.refused_)
-                came.poison.emplace_back(i, outbox::errc::refused, "no");
+                outcome.poison.emplace_back(i, outbox::errc::refused, "no");
             else if (at_.away_.contains(messages[i].message.topic))
-                came.poison.emplace_back(i, outbox::errc::refused, "no such topic", true);
+                outcome.poison.emplace_back(i, outbox::errc::refused, "no such topic", true);
         }
-        if (!came.poison.empty())
-            return came;
+        if (!outcome.poison.empty())
+            return outcome;
         at_.messages_.insert(at_.messages_.end(), messages.begin(), messages.end());
         at_.batches_ += messages.empty() ? 0u : 1u;
         mine.last = after;
@@ -114,9 +114,9 @@ std::optional<fake_cluster::fault> fake_cluster::take_fault(bool opening) {
     return taken;
 }
 
-void fake_cluster::fail_next(fault what) {
+void fake_cluster::fail_next(fault next) {
     const std::lock_guard hold(mutex_);
-    faults_.push_back(what);
+    faults_.push_back(next);
 }
 
 std::size_t fake_cluster::faults_left() const {

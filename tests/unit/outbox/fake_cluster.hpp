@@ -35,7 +35,7 @@ public:
     /// For `relay_config::sink`.
     outbox::sink_factory factory();
 
-    void fail_next(fault what);
+    void fail_next(fault next);
     /// Faults that nobody has met yet.
     std::size_t faults_left() const;
     /// Messages with such a payload are refused for ever, as long as this is so.

@@ -46,26 +46,26 @@ protected:
         session_ = std::make_shared<db::sqlite>(site_.executor(), std::move(config));
     }
     outbox::inbox_config config() {
-        outbox::inbox_config made;
-        made.retry_first = std::chrono::milliseconds(1);
-        made.retry_max = std::chrono::milliseconds(5);
-        made.attempts_max = 3;
-        made.jitter_seed = 1;
-        made.handler = [this](db::connection& on, const outbox::received& what) {
-            return handle(on, what);
+        outbox::inbox_config config;
+        config.retry_first = std::chrono::milliseconds(1);
+        config.retry_max = std::chrono::milliseconds(5);
+        config.attempts_max = 3;
+        config.jitter_seed = 1;
+        config.handler = [this](db::connection& on, const outbox::received& received) {
+            return handle(on, received);
         };
-        made.observer = [this](const outbox::inbox_event& what) {
+        config.observer = [this](const outbox::inbox_event& event) {
             const std::lock_guard hold(mutex_);
-            events_.push_back(what);
+            events_.push_back(event);
         };
-        return made;
+        return config;
     }
     /// Writes first, so that there is something to be undone.
-    outbox::answer handle(db::connection& on, const outbox::received& what) {
-        const auto text = what.message.payload.value_or("");
+    outbox::answer handle(db::connection& on, const outbox::received& received) {
+        const auto text = received.message.payload.value_or("");
         on.run(
             "INSERT INTO book(key, line) VALUES(?1, ?2)",
-            std::string_view(what.message.key ? *what.message.key : std::string()),
+            std::string_view(received.message.key ? *received.message.key : std::string()),
             std::string_view(text)
         );
         if (text == "fails" && failures_-- > 0)
@@ -73,7 +73,7 @@ protected:
         if (text == "is refused") {
             outbox::append(on, outbox::message("never", "k", "undone"));
             return outbox::answer::refused(
-                outbox::message("refusals", what.message.key, "take it back")
+                outbox::message("refusals", received.message.key, "take it back")
             );
         }
         if (text == "is nonsense")
@@ -92,9 +92,9 @@ protected:
     void start() { start(config()); }
 
     template <class T>
-    static T wait_for(std::future<T> what) {
-        EXPECT_EQ(what.wait_for(std::chrono::seconds(20)), std::future_status::ready);
-        return what.get();
+    static T wait_for(std::future<T> future) {
+        EXPECT_EQ(future.wait_for(std::chrono::seconds(20)), std::future_status::ready);
+        return future.get();
     }
     template <class Work>
     auto run(Work work) {
@@ -108,9 +108,9 @@ protected:
         });
     }
     outbox::received of(const std::string& key, const std::string& payload) {
-        outbox::message what("events", key, payload);
-        what.id = "m" + std::to_string(next_);
-        return {"events-0", next_++, std::move(what)};
+        outbox::message event("events", key, payload);
+        event.id = "m" + std::to_string(next_);
+        return {"events-0", next_++, std::move(event)};
     }
     void deliver(std::vector<outbox::received> messages) {
         wait_for(inbox_->async_receive(std::move(messages), asio::use_future));
@@ -136,11 +136,11 @@ protected:
     std::vector<outbox::held_message> held() {
         return run([](db::connection& on) { return outbox::list_held(on, 0, 1'000); });
     }
-    std::size_t events(outbox::inbox_event::kind what) const {
+    std::size_t events(outbox::inbox_event::kind type) const {
         const std::lock_guard hold(mutex_);
         std::size_t found = 0;
         for (const auto& each : events_)
-            found += each.type == what ? 1u : 0u;
+            found += each.type == type ? 1u : 0u;
         return found;
     }
 

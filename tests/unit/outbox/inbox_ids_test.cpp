@@ -24,14 +24,14 @@ using texts = std::vector<std::string>;
 class OutboxInboxIds : public OutboxInbox {
 protected:
     inbox_config by_both() {
-        auto made = config();
-        made.by = inbox_config::kind::offsets_and_ids;
-        return made;
+        auto result = config();
+        result.by = inbox_config::kind::offsets_and_ids;
+        return result;
     }
     /// The same message, as it is published another time.
-    received again(received what) {
-        what.offset = next_++;
-        return what;
+    received again(received received) {
+        received.offset = next_++;
+        return received;
     }
     void restart(inbox_config how) {
         inbox_.reset();
@@ -133,11 +133,11 @@ TEST_F(OutboxInboxIds, WhatIsHeldIsKnown) {
 
 TEST_F(OutboxInboxIds, AnIdAndAPlaceAreRememberedWithTheEffectOrNotAtAll) {
     auto how = by_both();
-    how.handler = [this](db::connection& on, const received& what) {
-        const auto said = handle(on, what);
-        if (what.message.payload == "bad" && failures_-- > 0)
+    how.handler = [this](db::connection& on, const received& received) {
+        const auto result = handle(on, received);
+        if (received.message.payload == "bad" && failures_-- > 0)
             on.run("COMMIT");
-        return said;
+        return result;
     };
     failures_ = 1;
     start(how);

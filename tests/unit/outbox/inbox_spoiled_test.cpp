@@ -28,10 +28,10 @@ TEST_F(OutboxInbox, AForeignKeyThatIsLeftOpenIsTheFailureOfItsMessage) {
         on.run("CREATE TABLE label(of INTEGER REFERENCES parcel DEFERRABLE INITIALLY DEFERRED)");
     });
     auto how = config();
-    how.handler = [this](db::connection& on, const received& what) {
-        if (what.message.payload == "orphan")
+    how.handler = [this](db::connection& on, const received& received) {
+        if (received.message.payload == "orphan")
             on.run("INSERT INTO label VALUES(7)");
-        return handle(on, what);
+        return handle(on, received);
     };
     start(how);
     deliver({of("k", "1"), of("bad", "orphan"), of("bad", "2"), of("k", "3")});
@@ -56,8 +56,8 @@ public:
     const char* sql;
     bool passes;
 
-    friend std::ostream& operator<<(std::ostream& out, const spoiler& what) {
-        return out << what.sql << (what.passes ? "" : ", and says nothing");
+    friend std::ostream& operator<<(std::ostream& out, const spoiler& value) {
+        return out << value.sql << (value.passes ? "" : ", and says nothing");
     }
 };
 
@@ -71,11 +71,11 @@ protected:
                    " BEGIN SELECT RAISE(ROLLBACK, 'snap'); END");
         });
         auto how = config();
-        how.handler = [this](db::connection& on, const received& what) {
-            const answer said = handle(on, what);
-            if (what.message.payload == "bad" && broken_)
+        how.handler = [this](db::connection& on, const received& received) {
+            const answer result = handle(on, received);
+            if (received.message.payload == "bad" && broken_)
                 spoil(on);
-            return said;
+            return result;
         };
         start(how);
     }
@@ -141,13 +141,13 @@ TEST_F(OutboxInbox, WhatComesOfASourceInBetweenIsNotPassedOverInSilence) {
     std::promise<void> entered;
     std::promise<void> leave;
     auto how = config();
-    how.handler = [&](db::connection& on, const received& what) {
-        if (what.message.payload == "bad" && failures_-- > 0) {
+    how.handler = [&](db::connection& on, const received& received) {
+        if (received.message.payload == "bad" && failures_-- > 0) {
             entered.set_value();
             leave.get_future().wait();
             on.run("COMMIT");
         }
-        return handle(on, what);
+        return handle(on, received);
     };
     failures_ = 1;
     start(how);

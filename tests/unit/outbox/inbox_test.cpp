@@ -157,11 +157,11 @@ TEST_F(OutboxInbox, WhatWaitsBehindAFailureCostsNoCommitOfItsOwn) {
 TEST_F(OutboxInbox, OneThatFailsBehindAFailureUndoesNothingBeforeIt) {
     std::map<std::string, int> calls;
     auto how = config();
-    how.handler = [&](db::connection& on, const received& what) {
-        const answer said = handle(on, what);
-        if (what.message.payload == "once" && ++calls[what.message.id] == 1)
+    how.handler = [&](db::connection& on, const received& received) {
+        const answer result = handle(on, received);
+        if (received.message.payload == "once" && ++calls[received.message.id] == 1)
             throw std::runtime_error("not yet");
-        return said;
+        return result;
     };
     start(how);
     deliver({of("k", "once"), of("k", "1"), of("k", "once"), of("k", "2"), of("l", "3")});
@@ -173,11 +173,11 @@ TEST_F(OutboxInbox, OneThatFailsBehindAFailureUndoesNothingBeforeIt) {
 
 TEST_F(OutboxInbox, OneThatEndsTheTransactionBehindAFailureHoldsUpItsKeyOnly) {
     auto how = config();
-    how.handler = [this](db::connection& on, const received& what) {
-        const answer said = handle(on, what);
-        if (what.message.payload == "bad")
+    how.handler = [this](db::connection& on, const received& received) {
+        const answer result = handle(on, received);
+        if (received.message.payload == "bad")
             on.run("COMMIT");
-        return said;
+        return result;
     };
     failures_ = 1;
     start(how);
@@ -197,11 +197,11 @@ TEST_F(OutboxInbox, LetsOthersWriteBetweenItsHandlers) {
     std::atomic<std::size_t> calls{0};
     std::promise<void> entered;
     auto how = config();
-    how.handler = [&](db::connection& on, const received& what) {
+    how.handler = [&](db::connection& on, const received& received) {
         if (calls++ == 0)
             entered.set_value();
         work_for(2ms);
-        return handle(on, what);
+        return handle(on, received);
     };
     start(how);
     std::vector<received> all;
@@ -228,11 +228,11 @@ TEST_F(OutboxInbox, LetsOthersWriteWhileAKeyCatchesUp) {
     std::promise<void> entered;
     auto how = config();
     how.retry_first = how.retry_max = 1h;
-    how.handler = [&](db::connection& on, const received& what) {
+    how.handler = [&](db::connection& on, const received& received) {
         if (calls++ == 1)
             entered.set_value();
         work_for(2ms);
-        return handle(on, what);
+        return handle(on, received);
     };
     failures_ = 1;
     start(how);
@@ -256,15 +256,15 @@ TEST_F(OutboxInbox, OneThatEndsTheTransactionIsCalledNoMoreOftenForPortions) {
     std::atomic<int> bad_calls{0};
     auto how = config();
     how.attempts_max = 1;
-    how.handler = [&](db::connection& on, const received& what) {
+    how.handler = [&](db::connection& on, const received& received) {
         if (bad_calls > 0)
             work_for(10ms);
-        const answer said = handle(on, what);
-        if (what.message.payload == "bad") {
+        const answer result = handle(on, received);
+        if (received.message.payload == "bad") {
             ++bad_calls;
             on.run("INSERT OR ROLLBACK INTO book(id) VALUES(1), (1)");
         }
-        return said;
+        return result;
     };
     start(how);
     std::vector<received> all;
@@ -324,14 +324,14 @@ TEST_F(OutboxInbox, HandlesTheRestWhenAMessageIsGivenUp) {
 TEST_F(OutboxInbox, AHandlerKnowsItsAttemptAndTheLastOneCanCompensate) {
     auto how = config();
     std::vector<std::uint32_t> attempts;
-    how.handler = [&](db::connection&, const received& what) {
-        EXPECT_EQ(what.attempts_max, 3u);
+    how.handler = [&](db::connection&, const received& received) {
+        EXPECT_EQ(received.attempts_max, 3u);
         {
             const std::lock_guard hold(mutex_);
-            attempts.push_back(what.attempt);
+            attempts.push_back(received.attempt);
         }
-        if (what.is_last_attempt())
-            return answer::refused(message("refusals", what.message.key, "in the end"));
+        if (received.is_last_attempt())
+            return answer::refused(message("refusals", received.message.key, "in the end"));
         throw std::runtime_error("not yet");
     };
     start(how);
@@ -431,12 +431,12 @@ TEST_F(OutboxInbox, ARefusalThatCannotBeSentIsTriedAgain) {
 
 TEST_F(OutboxInbox, AHandlerThatBreaksATransactionBreaksItsOwnPartOnly) {
     auto how = config();
-    how.handler = [this](db::connection& on, const received& what) {
-        if (what.message.payload == "bad") {
+    how.handler = [this](db::connection& on, const received& received) {
+        if (received.message.payload == "bad") {
             on.run("INSERT INTO book(id, key, line) VALUES(1, 'k', 'bad')");
             on.run("INSERT INTO book(id, key, line) VALUES(1, 'k', 'twice')");
         }
-        return handle(on, what);
+        return handle(on, received);
     };
     start(how);
     deliver({of("k", "1"), of("bad", "bad"), of("k", "2")});
@@ -472,7 +472,7 @@ TEST_F(OutboxInbox, RefusesAConfigurationThatCannotWork) {
         auto how = config();
         change(how);
         try {
-            inbox made(site_.executor(), session_, how);
+            inbox unusable(site_.executor(), session_, how);
         } catch (const error& why) {
             return why.code() == mortise::errc::bad_config && !why.remedy().empty();
         }

@@ -18,55 +18,55 @@ using outbox::table::mark_place;
 using outbox::table::shadow;
 
 mark at(std::uint64_t sequence, std::int64_t row, std::string message = "") {
-    mark made;
-    made.table = "t";
-    made.shard = 1;
-    made.sequence = sequence;
-    made.row = row;
-    made.message = std::move(message);
-    return made;
+    mark result;
+    result.table = "t";
+    result.shard = 1;
+    result.sequence = sequence;
+    result.row = row;
+    result.message = std::move(message);
+    return result;
 }
 
 shadow known(mark last, std::string sink = "s") {
-    shadow made;
-    made.last = std::move(last);
-    made.sink = std::move(sink);
-    return made;
+    shadow result;
+    result.last = std::move(last);
+    result.sink = std::move(sink);
+    return result;
 }
 
 mark_place seen(std::optional<std::string> message, std::int64_t last_row = 20) {
-    mark_place made;
-    made.message = std::move(message);
-    made.last_row = last_row;
-    return made;
+    mark_place result;
+    result.message = std::move(message);
+    result.last_row = last_row;
+    return result;
 }
 
 opening found(std::optional<mark> last, std::string identity = "s") {
-    opening made;
-    made.last = std::move(last);
-    made.identity = std::move(identity);
-    return made;
+    opening result;
+    result.last = std::move(last);
+    result.identity = std::move(identity);
+    return result;
 }
 
 TEST(OutboxLineage, BeginsWithAnEmptySink) {
-    const auto came = judge(known(at(0, 0), ""), found(std::nullopt), seen(std::nullopt));
-    EXPECT_FALSE(came.refused);
-    EXPECT_FALSE(came.mark_lost);
-    EXPECT_EQ(came.start, at(0, 0));
+    const auto judgement = judge(known(at(0, 0), ""), found(std::nullopt), seen(std::nullopt));
+    EXPECT_FALSE(judgement.refused);
+    EXPECT_FALSE(judgement.mark_lost);
+    EXPECT_EQ(judgement.start, at(0, 0));
 }
 
 TEST(OutboxLineage, GoesOnAfterTheSinksMark) {
-    const auto came = judge(known(at(3, 10, "a")), found(at(5, 20, "b")), seen("b"));
-    EXPECT_FALSE(came.refused);
-    EXPECT_EQ(came.start, at(5, 20, "b"));
+    const auto judgement = judge(known(at(3, 10, "a")), found(at(5, 20, "b")), seen("b"));
+    EXPECT_FALSE(judgement.refused);
+    EXPECT_EQ(judgement.start, at(5, 20, "b"));
     // Also where the table has never purged.
     EXPECT_EQ(judge(known(at(0, 0), ""), found(at(5, 20, "b")), seen("b")).start, at(5, 20, "b"));
 }
 
 TEST(OutboxLineage, KnowsAMarkBeforeTheFirstMessage) {
-    const auto came = judge(known(at(0, 0), ""), found(at(1, 0)), seen(std::nullopt));
-    EXPECT_FALSE(came.refused);
-    EXPECT_EQ(came.start, at(1, 0));
+    const auto judgement = judge(known(at(0, 0), ""), found(at(1, 0)), seen(std::nullopt));
+    EXPECT_FALSE(judgement.refused);
+    EXPECT_EQ(judgement.start, at(1, 0));
 }
 
 TEST(OutboxLineage, NoticesAnOldCopyOfTheDatabase) {
@@ -115,9 +115,9 @@ TEST(OutboxLineage, NoticesThatTheShardIsOfAnotherLayout) {
     // What an operator has decided counts.
     ours.generation = 1;
     last.layout = "other";
-    const auto came = judge(known(ours, ""), found(last), seen(std::nullopt));
-    EXPECT_FALSE(came.refused);
-    EXPECT_EQ(came.start.layout, "one");
+    const auto judgement = judge(known(ours, ""), found(last), seen(std::nullopt));
+    EXPECT_FALSE(judgement.refused);
+    EXPECT_EQ(judgement.start.layout, "one");
 }
 
 TEST(OutboxLineage, NoticesAnotherSink) {
@@ -148,10 +148,10 @@ TEST(OutboxLineage, KnowsASinkByItsOlderName) {
 
 TEST(OutboxLineage, GoesOnAfterTheTablesMarkIfTheSinkForgot) {
     for (const auto& forgetful : {found(std::nullopt), found(at(2, 5, "z"))}) {
-        const auto came = judge(known(at(3, 10, "a")), forgetful, seen("z"));
-        EXPECT_FALSE(came.refused);
-        EXPECT_TRUE(came.mark_lost);
-        EXPECT_EQ(came.start, at(3, 10, "a"));
+        const auto judgement = judge(known(at(3, 10, "a")), forgetful, seen("z"));
+        EXPECT_FALSE(judgement.refused);
+        EXPECT_TRUE(judgement.mark_lost);
+        EXPECT_EQ(judgement.start, at(3, 10, "a"));
     }
 }
 
@@ -160,16 +160,16 @@ TEST(OutboxLineage, RefusesAMarkThatCannotBeReadUntilAnOperatorHasDecided) {
     spoiled.unreadable = errc::bad_file;
     spoiled.unreadable_text = "nonsense";
     for (const shadow& before : {known(at(0, 0), ""), known(at(3, 10, "a"))}) {
-        const auto came = judge(before, spoiled, seen(std::nullopt));
-        EXPECT_EQ(came.refused, errc::bad_file);
-        EXPECT_EQ(came.text, "nonsense");
+        const auto judgement = judge(before, spoiled, seen(std::nullopt));
+        EXPECT_EQ(judgement.refused, errc::bad_file);
+        EXPECT_EQ(judgement.text, "nonsense");
     }
     auto decided = known(at(3, 7), "");
     decided.last.generation = 1;
-    const auto came = judge(decided, spoiled, seen(std::nullopt));
-    EXPECT_FALSE(came.refused);
-    EXPECT_FALSE(came.mark_lost);
-    EXPECT_EQ(came.start.row, 7);
+    const auto judgement = judge(decided, spoiled, seen(std::nullopt));
+    EXPECT_FALSE(judgement.refused);
+    EXPECT_FALSE(judgement.mark_lost);
+    EXPECT_EQ(judgement.start.row, 7);
     // Something was sent since, and its mark is not there.
     decided.sink = "s";
     EXPECT_EQ(judge(decided, spoiled, seen(std::nullopt)).refused, errc::bad_file);
@@ -178,12 +178,12 @@ TEST(OutboxLineage, RefusesAMarkThatCannotBeReadUntilAnOperatorHasDecided) {
 TEST(OutboxLineage, FollowsTheOperator) {
     auto decided = known(at(5, 7), "");
     decided.last.generation = 2;
-    const auto came = judge(decided, found(at(9, 20, "b"), "any"), seen(std::nullopt));
-    EXPECT_FALSE(came.refused);
-    EXPECT_FALSE(came.mark_lost);
-    EXPECT_EQ(came.start.row, 7);
-    EXPECT_EQ(came.start.generation, 2u);
-    EXPECT_EQ(came.start.sequence, 9u);
+    const auto judgement = judge(decided, found(at(9, 20, "b"), "any"), seen(std::nullopt));
+    EXPECT_FALSE(judgement.refused);
+    EXPECT_FALSE(judgement.mark_lost);
+    EXPECT_EQ(judgement.start.row, 7);
+    EXPECT_EQ(judgement.start.generation, 2u);
+    EXPECT_EQ(judgement.start.sequence, 9u);
 }
 
 }  // namespace

@@ -49,10 +49,10 @@ protected:
         stop();
     }
     static texts numbers(int from, int to) {
-        texts made;
+        texts result;
         for (int i = from; i < to; ++i)
-            made.push_back(std::to_string(i));
-        return made;
+            result.push_back(std::to_string(i));
+        return result;
     }
     static texts payloads_of(const std::vector<outgoing>& all) {
         texts found;

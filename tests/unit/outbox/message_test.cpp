@@ -31,13 +31,13 @@ TEST(OutboxMessage, DrawsUuidsOfVersionSeven) {
 }
 
 TEST(OutboxMessage, CarriesTheTokensOfLocks) {
-    message what("events", "k", "v");
+    message event("events", "k", "v");
     const fencing_token held{77, *token_domain::parse("main")};
-    what.under("sku:42", held);
-    EXPECT_EQ(what.token_of("sku:42"), held);
-    EXPECT_FALSE(what.token_of("sku:43"));
-    ASSERT_NE(what.find_header("mortise-lock"), nullptr);
-    EXPECT_EQ(*what.find_header("mortise-lock"), "sku%3A42; main; 77");
+    event.under("sku:42", held);
+    EXPECT_EQ(event.token_of("sku:42"), held);
+    EXPECT_FALSE(event.token_of("sku:43"));
+    ASSERT_NE(event.find_header("mortise-lock"), nullptr);
+    EXPECT_EQ(*event.find_header("mortise-lock"), "sku%3A42; main; 77");
 }
 
 TEST(LockToken, ReadsWhatItWrites) {

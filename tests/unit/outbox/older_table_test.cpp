@@ -150,10 +150,10 @@ TEST_F(OutboxOlderTable, ThatRemembersNoIdsIsBroughtUpToDateByAMessageThatWantsI
         for (const char* each : third_format)
             on.run(each);
     });
-    outbox::message what("events", "k", "v");
-    what.id = "order 1";
-    const auto again = [what](db::connection& on) {
-        outbox::append(on, what, {.unique_for = std::chrono::hours(1)});
+    outbox::message event("events", "k", "v");
+    event.id = "order 1";
+    const auto again = [event](db::connection& on) {
+        outbox::append(on, event, {.unique_for = std::chrono::hours(1)});
     };
     run(again);
     try {

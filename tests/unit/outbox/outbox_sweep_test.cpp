@@ -167,23 +167,25 @@ protected:
         const auto work = [](db::connection& on) { on.run("CREATE TABLE book(line TEXT)"); };
         world.run(session_->async_run(work, db::durability::force, asio::use_awaitable));
         outbox::inbox_config how;
-        how.handler = [](db::connection& on, const outbox::received& what) {
-            on.run("INSERT INTO book(line) VALUES(?1)", std::string_view(*what.message.payload));
+        how.handler = [](db::connection& on, const outbox::received& received) {
+            on.run(
+                "INSERT INTO book(line) VALUES(?1)", std::string_view(*received.message.payload)
+            );
             return outbox::answer::done();
         };
         inbox_.emplace(world.context.get_executor(), session_, std::move(how));
     }
 
     static std::vector<outbox::received> two() {
-        std::vector<outbox::received> made;
+        std::vector<outbox::received> deliveries;
         for (const char* each : {"1", "2"}) {
-            made.emplace_back(
+            deliveries.emplace_back(
                 "events-0",
-                static_cast<std::int64_t>(made.size()),
+                static_cast<std::int64_t>(deliveries.size()),
                 outbox::message("events", "k", each)
             );
         }
-        return made;
+        return deliveries;
     }
     std::int64_t lines() {
         const auto work = [](db::connection& on) {

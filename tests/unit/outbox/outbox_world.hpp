@@ -40,31 +40,32 @@ protected:
     std::filesystem::path database() const { return folder_.path() / "shop.db"; }
 
     outbox::relay_config config() {
-        outbox::relay_config made;
-        made.database = database();
-        made.sink = cluster_.factory();
-        made.retry_first = std::chrono::milliseconds(1);
-        made.retry_max = std::chrono::milliseconds(10);
-        made.jitter_seed = 1;
-        made.observer = [this](const outbox::relay_event& what) {
+        outbox::relay_config config;
+        config.database = database();
+        config.sink = cluster_.factory();
+        config.retry_first = std::chrono::milliseconds(1);
+        config.retry_max = std::chrono::milliseconds(10);
+        config.jitter_seed = 1;
+        config.observer = [this](const outbox::relay_event& event) {
             const std::lock_guard hold(events_mutex_);
-            events_.push_back(what);
+            events_.push_back(event);
         };
-        return made;
+        return config;
     }
 
     template <class T>
-    static T wait_for(std::future<T> what) {
-        EXPECT_EQ(what.wait_for(std::chrono::seconds(20)), std::future_status::ready);
-        return what.get();
+    static T wait_for(std::future<T> future) {
+        EXPECT_EQ(future.wait_for(std::chrono::seconds(20)), std::future_status::ready);
+        return future.get();
     }
     template <class Work>
     auto run(Work work, db::durability how = db::durability::force) {
         return wait_for(session_->async_run(std::move(work), how, asio::use_future));
     }
-    std::string append(outbox::message what) {
-        return run([what = std::move(what)](db::connection& on) { return outbox::append(on, what); }
-        );
+    std::string append(outbox::message message) {
+        return run([message = std::move(message)](db::connection& on) {
+            return outbox::append(on, message);
+        });
     }
     std::string append(const std::string& key, const std::string& payload) {
         return append(outbox::message("events", key, payload));
@@ -72,28 +73,28 @@ protected:
     outbox::table_view describe() {
         return run([](db::connection& on) { return outbox::describe(on); });
     }
-    std::vector<outbox::row_view> list(outbox::row_kind which) {
-        return run([which](db::connection& on) { return outbox::list(on, which, 0, 1'000); });
+    std::vector<outbox::row_view> list(outbox::row_kind type) {
+        return run([type](db::connection& on) { return outbox::list(on, type, 0, 1'000); });
     }
     void start(outbox::relay_config how) { site_.relay.emplace(site_.executor(), std::move(how)); }
     void start() { start(config()); }
-    static void stop(outbox_site& which) {
-        wait_for(which.relay->async_stop(asio::use_future));
-        which.relay.reset();
+    static void stop(outbox_site& site) {
+        wait_for(site.relay->async_stop(asio::use_future));
+        site.relay.reset();
     }
     void stop() { stop(site_); }
     void drain() { wait_for(site_.relay->async_drained(asio::use_future)); }
-    std::size_t events(outbox::relay_event::kind what) const {
+    std::size_t events(outbox::relay_event::kind type) const {
         const std::lock_guard hold(events_mutex_);
         std::size_t found = 0;
         for (const auto& each : events_)
-            found += each.type == what ? 1u : 0u;
+            found += each.type == type ? 1u : 0u;
         return found;
     }
-    bool await_state(outbox::shard_status::state what) {
+    bool await_state(outbox::shard_status::state wanted) {
         return eventually([&] {
             for (const auto& each : site_.relay->status()) {
-                if (each.at == what)
+                if (each.at == wanted)
                     return true;
             }
             return false;

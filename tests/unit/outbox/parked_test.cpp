@@ -121,9 +121,9 @@ TEST_F(OutboxParked, SendsTheRestWhenPoisonIsGivenUp) {
 
 TEST_F(OutboxParked, ParksARowThatCannotBeRead) {
     append("k", "1");
-    message what("events", "k", "2");
-    what.headers.emplace_back("a", "b");
-    append(what);
+    message event("events", "k", "2");
+    event.headers.emplace_back("a", "b");
+    append(event);
     append("k", "3");
     run([](db::connection& on) {
         on.run("UPDATE mortise_outbox SET headers = x'0102' WHERE headers IS NOT NULL");

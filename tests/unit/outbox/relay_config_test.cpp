@@ -32,7 +32,7 @@ TEST_F(OutboxRelayConfig, RefusesWhatCannotWork) {
         auto how = config();
         change(how);
         try {
-            outbox::relay made(site_.executor(), how);
+            outbox::relay relay(site_.executor(), how);
         } catch (const error& why) {
             return why.code() == mortise::errc::bad_config && !why.remedy().empty();
         }

@@ -89,10 +89,10 @@ protected:
         ASSERT_TRUE(await_state(shard_status::state::idle));
     }
     outbox::relay_config how() {
-        auto made = config();
-        made.vfs = disk_.name();
-        made.purge_after = 1h;
-        return made;
+        auto settings = config();
+        settings.vfs = disk_.name();
+        settings.purge_after = 1h;
+        return settings;
     }
     void append_lazily(const std::string& payload) {
         run([payload](db::connection& on) { outbox::append(on, message("events", "k", payload)); },

@@ -57,9 +57,9 @@ TEST_F(OutboxListening, WhatIsDueLaterIsFoundByALookToo) {
     ASSERT_EQ(::sqlite3_open(database().c_str(), &handle), SQLITE_OK);
     ::sqlite3_busy_timeout(handle, 20'000);
     ASSERT_EQ(::sqlite3_exec(handle, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK);
-    message what("events", "k", "later");
-    what.not_before = outbox::wall_time(outbox::wall_now()) + 50ms;
-    outbox::append(handle, what);
+    message event("events", "k", "later");
+    event.not_before = outbox::wall_time(outbox::wall_now()) + 50ms;
+    outbox::append(handle, event);
     ASSERT_EQ(::sqlite3_exec(handle, "COMMIT", nullptr, nullptr, nullptr), SQLITE_OK);
     ::sqlite3_close(handle);
     EXPECT_TRUE(eventually([&] { return cluster_.size() == 1; }));

@@ -29,21 +29,21 @@ using outbox::detail::surplus;
 using numbers = std::vector<std::uint32_t>;
 using counts = std::vector<std::size_t>;
 
-session_id session(std::uint64_t which) {
-    session_id made;
-    made.low = which;
-    return made;
+session_id session(std::uint64_t number) {
+    session_id id;
+    id.low = number;
+    return id;
 }
 
 /// The first of these holds the shard, the others wait; 1 are we.
 shard_lock lock_of(std::uint32_t shard, const std::vector<std::uint64_t>& parties) {
-    shard_lock made;
-    made.shard = shard;
-    made.holder = session(parties.front());
-    made.mine = parties.front() == 1;
+    shard_lock lock;
+    lock.shard = shard;
+    lock.holder = session(parties.front());
+    lock.mine = parties.front() == 1;
     for (auto each = parties.begin() + 1; each != parties.end(); ++each)
-        made.waiters.push_back(session(*each));
-    return made;
+        lock.waiters.push_back(session(*each));
+    return lock;
 }
 
 TEST(OutboxShardSharing, GivesTheHalfToOneThatHasNone) {

@@ -57,10 +57,10 @@ protected:
             }
         });
     }
-    std::uint64_t total(std::uint64_t shard_status::*what) const {
+    std::uint64_t total(std::uint64_t shard_status::*figure) const {
         std::uint64_t sum = 0;
         for (const auto& each : site_.relay->status())
-            sum += each.*what;
+            sum += each.*figure;
         return sum;
     }
 };
@@ -178,16 +178,16 @@ TEST_F(OutboxRelay, CutsBatchesByBytes) {
 }
 
 TEST_F(OutboxRelay, WaitsForWhatIsNotDue) {
-    message what("events", "k", "later");
-    what.not_before = wall_time() + 300ms;
+    message event("events", "k", "later");
+    event.not_before = wall_time() + 300ms;
     start();
-    append(what);
+    append(event);
     append("k", "at once");
     drain();
     EXPECT_EQ(cluster_.payloads(), texts{"at once"});
     EXPECT_EQ(describe().later, 1u);
     EXPECT_TRUE(eventually([&] { return cluster_.size() == 2; }));
-    EXPECT_GE(wall_time(), *what.not_before);
+    EXPECT_GE(wall_time(), *event.not_before);
     EXPECT_EQ(cluster_.payloads().back(), "later");
     EXPECT_EQ(describe().later, 0u);
 }
@@ -195,9 +195,9 @@ TEST_F(OutboxRelay, WaitsForWhatIsNotDue) {
 TEST_F(OutboxRelay, SendsWhatBecomesDueInItsOrder) {
     const auto now = wall_time();
     for (int i = 9; i >= 0; --i) {
-        message what("events", "k", std::to_string(i));
-        what.not_before = now + std::chrono::milliseconds(i);
-        append(what);
+        message event("events", "k", std::to_string(i));
+        event.not_before = now + std::chrono::milliseconds(i);
+        append(event);
     }
     EXPECT_TRUE(eventually([&] { return wall_time() > now + 10ms; }));
     start();
@@ -363,12 +363,12 @@ TEST_F(OutboxRelay, NoticesAnOldCopyOfTheDatabase) {
     }));
     // The operator decides: what the copy knows to be sent, is.
     const auto shards = describe().shards;
-    const auto which = std::find_if(shards.begin(), shards.end(), [](const auto& each) {
+    const auto refused_shard = std::find_if(shards.begin(), shards.end(), [](const auto& each) {
         return each.refused.has_value();
     });
-    ASSERT_NE(which, shards.end());
+    ASSERT_NE(refused_shard, shards.end());
     const auto last_sent = list(row_kind::waiting).at(0).row;
-    run([shard = which->shard, last_sent](db::connection& on) {
+    run([shard = refused_shard->shard, last_sent](db::connection& on) {
         outbox::rebase(on, shard, outbox::position::after(last_sent));
     });
     drain();
@@ -573,7 +573,7 @@ TEST_F(OutboxRelay, KeepsNoContextAtWork) {
     asio::io_context alone;
     auto how = config();
     how.purge_after = 1ms;
-    outbox::relay made(alone.get_executor(), how);
+    outbox::relay relay(alone.get_executor(), how);
     append("k", "v");
     EXPECT_TRUE(eventually([&] {
         alone.restart();
@@ -588,9 +588,9 @@ TEST_F(OutboxRelay, KeepsNoContextAtWorkOnceItIsStopped) {
     asio::io_context alone;
     auto how = config();
     how.purge_after = 1h;
-    outbox::relay made(alone.get_executor(), how);
+    outbox::relay relay(alone.get_executor(), how);
     append("k", "v");
-    made.async_drained([&](error_code) { made.async_stop([](error_code) {}); });
+    relay.async_drained([&](error_code) { relay.async_stop([](error_code) {}); });
     alone.run_for(20s);
     EXPECT_EQ(cluster_.size(), 1u);
     EXPECT_TRUE(alone.stopped()) << "what it would have done in an hour is not waited for";

@@ -84,19 +84,19 @@ protected:
 };
 
 TEST_F(OutboxSinks, AFileHoldsAllOfAMessage) {
-    message what("a topic", std::string("\0\t\n%", 4), std::nullopt);
-    what.headers = {{"name = 1", "x\ty"}, {"empty", ""}};
-    what.id = "id 1";
-    append(what);
+    message original("a topic", std::string("\0\t\n%", 4), std::nullopt);
+    original.headers = {{"name = 1", "x\ty"}, {"empty", ""}};
+    original.id = "id 1";
+    append(original);
     start(to_files());
     drain();
     const auto found = in_files();
     ASSERT_EQ(found.size(), 1u);
     EXPECT_EQ(found[0].message.id, "id 1");
-    EXPECT_EQ(found[0].message.topic, what.topic);
-    EXPECT_EQ(found[0].message.key, what.key);
+    EXPECT_EQ(found[0].message.topic, original.topic);
+    EXPECT_EQ(found[0].message.key, original.key);
     EXPECT_EQ(found[0].message.payload, std::nullopt);
-    EXPECT_EQ(found[0].message.headers, what.headers);
+    EXPECT_EQ(found[0].message.headers, original.headers);
 }
 
 TEST_F(OutboxSinks, WhatIsNotWholeIsCutOff) {
@@ -148,10 +148,10 @@ TEST_F(OutboxSinks, OneWhoseMarkCannotBeReadIsMovedAwayAndAnOperatorSaysWhereItG
     std::ofstream(file, std::ios::app) << "mark\tspoiled\n";
     append("k", "2");
     start(to_files());
-    const auto trouble_is = [&](outbox::errc what) {
+    const auto trouble_is = [&](outbox::errc expected) {
         return eventually([&] {
             for (const auto& each : site_.relay->status()) {
-                if (each.shard == shard && each.trouble == what)
+                if (each.shard == shard && each.trouble == expected)
                     return true;
             }
             return false;
@@ -228,9 +228,9 @@ TEST_F(OutboxSinks, AFunctionHearsThemInTheirOrder) {
     std::map<std::string, texts> heard;
     for (int i = 0; i < 50; ++i)
         append(std::to_string(i % 5), std::to_string(i / 5));
-    start(to_handler([&](const outgoing& what) -> asio::awaitable<verdict> {
+    start(to_handler([&](const outgoing& row) -> asio::awaitable<verdict> {
         const std::lock_guard hold(mutex);
-        heard[*what.message.key].push_back(*what.message.payload);
+        heard[*row.message.key].push_back(*row.message.payload);
         co_return verdict::done();
     }));
     drain();
@@ -246,11 +246,11 @@ TEST_F(OutboxSinks, AFunctionThatFailsIsCalledAgain) {
     int failures = 3;
     for (const char* each : {"1", "2", "3"})
         append("k", each);
-    start(to_handler([&](const outgoing& what) -> asio::awaitable<verdict> {
+    start(to_handler([&](const outgoing& row) -> asio::awaitable<verdict> {
         const std::lock_guard hold(mutex);
-        if (what.message.payload == "2" && failures-- > 0)
+        if (row.message.payload == "2" && failures-- > 0)
             throw std::runtime_error("not yet");
-        heard.push_back(*what.message.payload);
+        heard.push_back(*row.message.payload);
         co_return verdict::done();
     }));
     drain();
@@ -265,13 +265,13 @@ TEST_F(OutboxSinks, WhatAFunctionAlwaysThrowsForIsParkedAndHoldsUpItsKeyOnly) {
     for (const char* each : {"1", "2", "3"})
         append("k", each);
     append("other", "4");
-    start(to_handler([&](const outgoing& what) -> asio::awaitable<verdict> {
+    start(to_handler([&](const outgoing& row) -> asio::awaitable<verdict> {
         const std::lock_guard hold(mutex);
-        if (what.message.payload == "2") {
+        if (row.message.payload == "2") {
             ++calls;
             throw std::runtime_error("two never works");
         }
-        heard.push_back(*what.message.payload);
+        heard.push_back(*row.message.payload);
         co_return verdict::done();
     }));
     EXPECT_TRUE(eventually([&] { return list(row_kind::parked).size() == 2; }));
@@ -348,9 +348,9 @@ TEST_F(OutboxSinks, WhatAFileHasOnlyInPartIsTakenBack) {
     outbox::sinks::message_file file{outbox::file_sink_options()};
     ASSERT_TRUE(file.open(files(), 0));
     const auto path = files() / "0.messages";
-    outgoing what;
-    what.message = message("events", "k", "1");
-    const std::string line = outbox::sinks::message_line(what);
+    outgoing row;
+    row.message = message("events", "k", "1");
+    const std::string line = outbox::sinks::message_line(row);
     EXPECT_FALSE(file.append(line, outbox::mark(), true));
     const auto before = std::filesystem::file_size(path);
     {
@@ -368,11 +368,11 @@ TEST_F(OutboxSinks, WhatAFunctionRefusesIsParked) {
     for (const char* each : {"1", "2", "3"})
         append("k", each);
     append("other", "4");
-    start(to_handler([&](const outgoing& what) -> asio::awaitable<verdict> {
+    start(to_handler([&](const outgoing& row) -> asio::awaitable<verdict> {
         const std::lock_guard hold(mutex);
-        if (what.message.payload == "2")
+        if (row.message.payload == "2")
             co_return verdict::refused("two is wrong");
-        heard.push_back(*what.message.payload);
+        heard.push_back(*row.message.payload);
         co_return verdict::done();
     }));
     drain();
@@ -387,9 +387,9 @@ TEST_F(OutboxSinks, WhatAFunctionRefusesIsParked) {
 TEST_F(OutboxSinks, AFunctionIsNotCalledAgainAfterARestart) {
     std::mutex mutex;
     texts heard;
-    const auto handler = [&](const outgoing& what) -> asio::awaitable<verdict> {
+    const auto handler = [&](const outgoing& row) -> asio::awaitable<verdict> {
         const std::lock_guard hold(mutex);
-        heard.push_back(*what.message.payload);
+        heard.push_back(*row.message.payload);
         co_return verdict::done();
     };
     append("k", "1");

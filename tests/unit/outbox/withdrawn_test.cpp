@@ -24,10 +24,10 @@ using texts = std::vector<std::string>;
 class OutboxWithdrawn : public outbox_world {
 protected:
     static message later(const std::string& id, std::chrono::milliseconds in = 1h) {
-        message made("events", "k", id);
-        made.id = id;
-        made.not_before = outbox::wall_time(outbox::wall_now()) + in;
-        return made;
+        message event("events", "k", id);
+        event.id = id;
+        event.not_before = outbox::wall_time(outbox::wall_now()) + in;
+        return event;
     }
     std::size_t cancel(const std::string& id) {
         return run([id](db::connection& on) { return outbox::cancel(on, id); });
@@ -56,10 +56,10 @@ protected:
         return 0;
     }
     error_code append_once(const std::string& id, std::chrono::milliseconds span = 1h) {
-        message what("events", "k", id);
-        what.id = id;
+        message event("events", "k", id);
+        event.id = id;
         try {
-            run([&](db::connection& on) { outbox::append(on, what, {.unique_for = span}); });
+            run([&](db::connection& on) { outbox::append(on, event, {.unique_for = span}); });
         } catch (const boost::system::system_error& refused) {
             return refused.code();
         }
@@ -225,18 +225,18 @@ TEST_F(OutboxWithdrawn, AnIdIsRefusedTheSecondTimeWhereThatIsWanted) {
     drain();
     stop();
     EXPECT_EQ(append_once("order 1"), outbox::errc::duplicate_id) << "also when it was sent";
-    message what("events", "k", "asks for nothing");
-    what.id = "order 1";
-    append(what);
+    message event("events", "k", "asks for nothing");
+    event.id = "order 1";
+    append(event);
     EXPECT_GT(row_of("asks for nothing"), 0);
 }
 
 TEST_F(OutboxWithdrawn, AnIdIsFreeAfterItsTimeAndWhenItIsTakenBack) {
     EXPECT_FALSE(append_once("short", 1ms));
     EXPECT_TRUE(eventually([&] { return !append_once("short", 1ms); }));
-    auto what = later("reminder");
+    auto reminder = later("reminder");
     const auto once = [&] {
-        run([&](db::connection& on) { outbox::append(on, what, {.unique_for = 1h}); });
+        run([&](db::connection& on) { outbox::append(on, reminder, {.unique_for = 1h}); });
     };
     once();
     EXPECT_THROW(once(), boost::system::system_error);
@@ -258,9 +258,9 @@ TEST_F(OutboxWithdrawn, AnIdIsFreeAfterItsTimeAndWhenItIsTakenBack) {
 TEST_F(OutboxWithdrawn, ARefusedIdLeavesNothing) {
     EXPECT_FALSE(append_once("order 1"));
     run([](db::connection& on) {
-        message what("events", "k", "again");
-        what.id = "order 1";
-        EXPECT_THROW(outbox::append(on, what, {.unique_for = 1h}), error);
+        message event("events", "k", "again");
+        event.id = "order 1";
+        EXPECT_THROW(outbox::append(on, event, {.unique_for = 1h}), error);
         outbox::append(on, message("events", "k", "beside"));  // goes on, and is committed
     });
     start();
