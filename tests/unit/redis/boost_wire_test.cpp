@@ -24,14 +24,15 @@ struct uses {
     bool over = false;
 };
 
-asio::awaitable<void> open_and_subscribe(redis_wire& wire, deaf_wire_events& events, uses& made) {
+asio::awaitable<void>
+open_and_subscribe(redis_wire& wire, deaf_wire_events& events, uses& results) {
     auto opening = wire.open(events);
-    made.opened = co_await std::move(opening);
-    if (!made.opened.code) {
+    results.opened = co_await std::move(opening);
+    if (!results.opened.code) {
         auto subscribing = wire.subscribe("a channel");
-        made.subscribed = co_await std::move(subscribing);
+        results.subscribed = co_await std::move(subscribing);
     }
-    made.over = true;
+    results.over = true;
 }
 
 // Closed before the n-th handler. @return whether that came before the end
@@ -42,23 +43,23 @@ bool closed_before(int nth) {
     settings.port = test::shared_redis().port();
     const auto wire = make_boost_wire(context.get_executor(), settings);
     deaf_wire_events events;
-    uses made;
+    uses results;
     asio::co_spawn(
         context,
-        open_and_subscribe(*wire, events, made),
+        open_and_subscribe(*wire, events, results),
         [](const std::exception_ptr& failed) {
             if (failed)
                 std::rethrow_exception(failed);
         }
     );
-    for (int i = 1; i < nth && !made.over; ++i)
+    for (int i = 1; i < nth && !results.over; ++i)
         context.run_one();
-    const bool early = !made.over;
+    const bool early = !results.over;
     wire->close();
     context.run_for(std::chrono::seconds(2));
-    EXPECT_TRUE(made.over) << "somebody waits for a wire that was closed before handler " << nth;
+    EXPECT_TRUE(results.over) << "somebody waits for a wire that was closed before handler " << nth;
     if (early) {
-        EXPECT_TRUE(made.opened.code || made.subscribed.code) << nth;
+        EXPECT_TRUE(results.opened.code || results.subscribed.code) << nth;
     }
     return early;
 }
@@ -73,7 +74,7 @@ TEST(BoostWire, ThatIsClosedAtWhateverStepOfItsOpeningKeepsNobodyWaiting) {
 /// Closes a wire at its end, as a client does that ends with its context.
 class closer {
 public:
-    explicit closer(std::shared_ptr<redis_wire> which) : wire_(std::move(which)) {}
+    explicit closer(std::shared_ptr<redis_wire> wire) : wire_(std::move(wire)) {}
     closer(closer&&) noexcept = default;
     closer& operator=(closer&&) = delete;
     ~closer() {

@@ -17,13 +17,13 @@ using test::said_text;
 using test::said_texts;
 
 redis_value greeting(const std::string& mode, const std::string& role) {
-    auto said = said_texts({"server", "redis", "version", "7.0.15", "proto"});
-    said.items.push_back(said_number(3));
+    auto reply = said_texts({"server", "redis", "version", "7.0.15", "proto"});
+    reply.items.push_back(said_number(3));
     for (const auto& each : {std::string("mode"), mode, std::string("role"), role})
-        said.items.push_back(said_text(each));
-    said.items.push_back(said_text("modules"));
-    said.items.push_back(said_array({}));
-    return said;
+        reply.items.push_back(said_text(each));
+    reply.items.push_back(said_text("modules"));
+    reply.items.push_back(said_array({}));
+    return reply;
 }
 
 error_code judged(const redis_value& hello, bool sentinel = false) {

@@ -11,7 +11,7 @@ namespace mortise::store_detail::redis_failure_test {
 namespace {
 
 struct refusal_case {
-    std::string_view said;
+    std::string_view text;
     errc meaning;
 };
 
@@ -40,7 +40,7 @@ constexpr refusal_case refusal_cases[] = {
 
 TEST(RedisFailure, OfEachRefusalHasAMeaning) {
     for (const auto& each : refusal_cases)
-        EXPECT_EQ(meaning_of_refusal(each.said), each.meaning) << each.said;
+        EXPECT_EQ(meaning_of_refusal(each.text), each.meaning) << each.text;
 }
 
 TEST(RedisFailure, OfARefusalThatNobodyKnowsIsThatTheStoreIsUnavailable) {

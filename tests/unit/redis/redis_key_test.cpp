@@ -41,8 +41,8 @@ redis_store_config key_config(const redis_server& server) {
 class RedisKeyForm : public testing::Test {
 protected:
     bool set_by_another(const std::string& key, const std::string& value, int ms) {
-        const auto said = other_.command({"SET", key, value, "NX", "PX", std::to_string(ms)});
-        return said.text == "OK";
+        const auto reply = other_.command({"SET", key, value, "NX", "PX", std::to_string(ms)});
+        return reply.text == "OK";
     }
 
     std::int64_t listeners(const std::string& key) {
@@ -125,11 +125,11 @@ TEST_F(RedisKeyForm, AWaiterIsWokenByAPublish) {
     auto asked = user.ask("resource");
     ASSERT_TRUE(eventually([&] { return listeners("resource") == 1; }));
     other_.command({"DEL", "resource"});
-    const auto told = clock::now();
+    const auto published_at = clock::now();
     other_.command({"PUBLISH", "mortise:released:resource", ""});
     auto got = outcome_of(asked);
     ASSERT_FALSE(got.code) << got.code.message();
-    EXPECT_LT(got.at - told, 2s);
+    EXPECT_LT(got.at - published_at, 2s);
     EXPECT_TRUE(eventually([&] { return listeners("resource") == 0; })) << "nobody waits";
     EXPECT_FALSE(user.release(got.held));
     expect_nothing_left();

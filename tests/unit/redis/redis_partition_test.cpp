@@ -51,13 +51,13 @@ protected:
     }
 
     redis_store_config config(unsigned min_replicas) const {
-        redis_store_config made;
-        made.sentinels.emplace_back("127.0.0.1", sentinel_.port());
-        made.primary_name = fake_sentinel::primary_name;
-        made.min_replicas = min_replicas;
-        made.assume_new = true;
-        made.longest_ttl = ttl;
-        return made;
+        redis_store_config config;
+        config.sentinels.emplace_back("127.0.0.1", sentinel_.port());
+        config.primary_name = fake_sentinel::primary_name;
+        config.min_replicas = min_replicas;
+        config.assume_new = true;
+        config.longest_ttl = ttl;
+        return config;
     }
 
     /// The replica becomes a primary, with its own replica; the old one knows nothing of it.

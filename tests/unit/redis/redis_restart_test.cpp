@@ -145,11 +145,11 @@ TEST_F(RedisRestart, ANewcomerAfterARestartWithoutADiskWaitsForOneTtl) {
     server_->kill();
     server_->start();
     auto newcomer = other.ask("door", 30s);
-    const auto came = [](const auto& which) {
-        return which.wait_for(0s) == std::future_status::ready;
+    const auto ready = [](const auto& future) {
+        return future.wait_for(0s) == std::future_status::ready;
     };
-    ASSERT_TRUE(eventually([&] { return came(newcomer) || came(asked_); }, 30s));
-    const bool is_first = came(newcomer);
+    ASSERT_TRUE(eventually([&] { return ready(newcomer) || ready(asked_); }, 30s));
+    const bool is_first = ready(newcomer);
     if (!is_first) {
         auto second = outcome_of(asked_);
         ASSERT_FALSE(second.code) << second.code.message();

@@ -46,11 +46,11 @@ TEST(RedisScripts, OfTheSingleKeyFormAreTheSameForAllPrefixes) {
     const redis_scripts none("");
     std::set<std::string> digests;
     for (auto i = script_count; i <= static_cast<unsigned>(redis_script::single_key_view); ++i) {
-        const auto which = static_cast<redis_script>(i);
-        EXPECT_FALSE(one[which].text.empty());
-        EXPECT_EQ(one[which].text, none[which].text);
-        EXPECT_EQ(one[which].sha1, digest_of(one[which].text));
-        digests.insert(one[which].sha1);
+        const auto script = static_cast<redis_script>(i);
+        EXPECT_FALSE(one[script].text.empty());
+        EXPECT_EQ(one[script].text, none[script].text);
+        EXPECT_EQ(one[script].sha1, digest_of(one[script].text));
+        digests.insert(one[script].sha1);
     }
     EXPECT_EQ(digests.size(), 6u);
 }
@@ -60,8 +60,8 @@ TEST(RedisScripts, HaveThePrefixInAllPlaces) {
     const redis_scripts scripts(prefix);
     const redis_scripts none("");
     for (unsigned i = 0; i < script_count; ++i) {
-        const auto which = static_cast<redis_script>(i);
-        std::string text = scripts[which].text;
+        const auto script = static_cast<redis_script>(i);
+        std::string text = scripts[script].text;
         EXPECT_EQ(text.find("{P}"), std::string::npos) << i;
         std::size_t places = 0;
         for (auto at = text.find(prefix); at != std::string::npos; at = text.find(prefix, at)) {
@@ -69,8 +69,8 @@ TEST(RedisScripts, HaveThePrefixInAllPlaces) {
             ++places;
         }
         EXPECT_GT(places, 0u) << i;
-        EXPECT_EQ(text, none[which].text) << i;
-        EXPECT_NE(scripts[which].sha1, none[which].sha1) << i;
+        EXPECT_EQ(text, none[script].text) << i;
+        EXPECT_NE(scripts[script].sha1, none[script].sha1) << i;
     }
 }
 

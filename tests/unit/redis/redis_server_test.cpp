@@ -113,8 +113,8 @@ TEST(RedisServer, IsSharedByTheWholeProgram) {
 }
 
 TEST(RedisServer, DiesWithTheTest) {
-    const scratch_folder told;
-    const auto file = told.path() / "server";
+    const scratch_folder folder;
+    const auto file = folder.path() / "server";
     const pid_t tester = ::fork();
     if (tester == 0) {
         const redis_server server;

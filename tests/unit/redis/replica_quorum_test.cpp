@@ -30,8 +30,8 @@ public:
     bool forgets_scripts = false;  ///< Until it is told one again.
 
     std::vector<std::string> take() { return std::exchange(done_, {}); }
-    void note(std::size_t wire, const std::string& what) {
-        done_.push_back(std::to_string(wire) + ' ' + what);
+    void note(std::size_t wire, const std::string& text) {
+        done_.push_back(std::to_string(wire) + ' ' + text);
     }
 
     std::size_t wires = 0;
@@ -100,7 +100,7 @@ private:
 /// What came of one question.
 class answer {
 public:
-    bool came = false;
+    bool arrived = false;
     error_code code;
     bool elsewhere = false;
     std::vector<request_id> missing;
@@ -114,28 +114,30 @@ protected:
     /// Whoever asks has a write of that name. All that can be done without time passing is done.
     std::shared_ptr<answer>
     ask(std::string name, std::chrono::milliseconds most = limit, written_grants grants = {}) {
-        auto told = std::make_shared<answer>();
-        world_.start([this, told, name = std::move(name), most, grants]() -> asio::awaitable<void> {
-            written_state what;
-            what.session = name;
-            what.grants = grants;
-            auto reaching = quorum_->reach(std::move(what), most);
-            const auto outcome = co_await std::move(reaching);
-            told->code = outcome.code;
-            told->elsewhere = outcome.elsewhere;
-            told->missing = outcome.missing;
-            told->at = world_.time.now();
-            told->came = true;
-        });
+        auto reply = std::make_shared<answer>();
+        world_.start(
+            [this, reply, name = std::move(name), most, grants]() -> asio::awaitable<void> {
+                written_state state;
+                state.session = name;
+                state.grants = grants;
+                auto reaching = quorum_->reach(std::move(state), most);
+                const auto outcome = co_await std::move(reaching);
+                reply->code = outcome.code;
+                reply->elsewhere = outcome.elsewhere;
+                reply->missing = outcome.missing;
+                reply->at = world_.time.now();
+                reply->arrived = true;
+            }
+        );
         world_.pass(0ms);
-        return told;
+        return reply;
     }
 
     /// The same, answered by now.
     error_code code_of(std::string name) {
-        const auto told = ask(std::move(name));
-        EXPECT_TRUE(told->came);
-        return told->code;
+        const auto reply = ask(std::move(name));
+        EXPECT_TRUE(reply->arrived);
+        return reply->code;
     }
 
     void speak() {
@@ -176,9 +178,9 @@ TEST_F(ReplicaQuorum, ConfirmsNothingIfNothingWasWritten) {
 
 TEST_F(ReplicaQuorum, TellsThatItsServerIsAnotherOne) {
     server_.to_write = said_text("x");
-    const auto told = ask("a");
-    EXPECT_EQ(told->code, errc::outcome_unknown);
-    EXPECT_TRUE(told->elsewhere);
+    const auto reply = ask("a");
+    EXPECT_EQ(reply->code, errc::outcome_unknown);
+    EXPECT_TRUE(reply->elsewhere);
     server_.to_write = said_text("l");
     EXPECT_FALSE(ask("b")->elsewhere);
     EXPECT_EQ(server_.wires, 2u);
@@ -186,9 +188,9 @@ TEST_F(ReplicaQuorum, TellsThatItsServerIsAnotherOne) {
 
 TEST_F(ReplicaQuorum, AsksForEachGrantAndTellsWhichAreMissing) {
     server_.to_write = said_text("o 7 9");
-    const auto told = ask("a", limit, {{7, 70}, {8, 80}, {9, 90}});
-    EXPECT_FALSE(told->code);
-    EXPECT_EQ(told->missing, (std::vector<request_id>{7, 9}));
+    const auto reply = ask("a", limit, {{7, 70}, {8, 80}, {9, 90}});
+    EXPECT_FALSE(reply->code);
+    EXPECT_EQ(reply->missing, (std::vector<request_id>{7, 9}));
     EXPECT_EQ(server_.take(), (texts{"1 open", "1 EVAL text 0 a 7 70 8 80 9 90", "1 WAIT 2 500"}));
 }
 
@@ -243,13 +245,13 @@ TEST_F(ReplicaQuorum, TellsWhyThereIsNoConnection) {
 TEST_F(ReplicaQuorum, GivesASilentServerUpAfterTwiceTheLimit) {
     server_.silent = true;
     const auto begun = world_.time.now();
-    const auto told = ask("a");
+    const auto reply = ask("a");
     world_.pass(2 * limit - 1ms);
-    EXPECT_FALSE(told->came);
+    EXPECT_FALSE(reply->arrived);
     world_.pass(1h);
-    ASSERT_TRUE(told->came);
-    EXPECT_EQ(told->at - begun, 2 * limit);
-    EXPECT_EQ(told->code, errc::store_unavailable);
+    ASSERT_TRUE(reply->arrived);
+    EXPECT_EQ(reply->at - begun, 2 * limit);
+    EXPECT_EQ(reply->code, errc::store_unavailable);
     server_.silent = false;
     EXPECT_FALSE(code_of("b"));
     EXPECT_EQ(
@@ -265,7 +267,7 @@ TEST_F(ReplicaQuorum, AnswersTogetherWhoCameMeanwhileByTheWriteOfTheNewest) {
     speak();
     world_.pass(0ms);
     for (const auto& each : {first, second, third}) {
-        EXPECT_TRUE(each->came);
+        EXPECT_TRUE(each->arrived);
         EXPECT_FALSE(each->code) << each->code.message();
     }
     EXPECT_EQ(
@@ -281,7 +283,7 @@ TEST_F(ReplicaQuorum, ThatFailsDoesNotFailThoseWhoCameMeanwhile) {
     server_.silent = false;
     world_.pass(2 * limit);
     EXPECT_EQ(first->code, errc::store_unavailable);
-    ASSERT_TRUE(second->came);
+    ASSERT_TRUE(second->arrived);
     EXPECT_FALSE(second->code) << second->code.message();
     EXPECT_EQ(server_.wires, 2u);
 }
@@ -293,7 +295,7 @@ TEST_F(ReplicaQuorum, ThatIsClosedAnswersAllAndOpensNothing) {
     quorum_->close();
     world_.pass(1h);
     for (const auto& each : {first, second}) {
-        EXPECT_TRUE(each->came);
+        EXPECT_TRUE(each->arrived);
         EXPECT_EQ(each->code, errc::store_unavailable);
     }
     EXPECT_EQ(server_.take(), (texts{"1 open", "1 close"}));

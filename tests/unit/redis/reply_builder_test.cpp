@@ -20,12 +20,12 @@ using test::said_text;
 
 using node = boost::redis::resp3::basic_node<std::string_view>;
 
-node many(type what, std::size_t size) {
-    return node{what, size, 0, {}};
+node many(type kind, std::size_t size) {
+    return node{kind, size, 0, {}};
 }
 
-node one(type what, std::string_view text) {
-    return node{what, 1, 1, text};
+node one(type kind, std::string_view text) {
+    return node{kind, 1, 1, text};
 }
 
 // The value, which only the last node completes.
@@ -86,8 +86,8 @@ TEST(ReplyBuilder, EndsEveryArrayThatItsLastItemCompletes) {
 }
 
 TEST(ReplyBuilder, CompletesAnEmptyArrayAtOnce) {
-    for (const type what : {type::array, type::map, type::set, type::push})
-        EXPECT_EQ(built({many(what, 0)}), said_array({}));
+    for (const type kind : {type::array, type::map, type::set, type::push})
+        EXPECT_EQ(built({many(kind, 0)}), said_array({}));
     EXPECT_EQ(
         built({many(type::array, 2), many(type::array, 0), one(type::number, "2")}),
         said_array({said_array({}), said_number(2)})

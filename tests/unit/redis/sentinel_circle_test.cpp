@@ -50,20 +50,20 @@ protected:
     }
 
     named_primary found(const std::shared_ptr<sentinel_circle>& by) {
-        named_primary told;
+        named_primary primary;
         bool done = false;
         asio::co_spawn(
             context_,
             [&]() -> asio::awaitable<void> {
                 auto finding = by->find();
-                told = co_await std::move(finding);
+                primary = co_await std::move(finding);
                 done = true;
             },
             asio::detached
         );
         pass([&] { return done; });
         EXPECT_TRUE(done);
-        return told;
+        return primary;
     }
 
     template <class Predicate>

@@ -10,22 +10,22 @@ namespace mortise::store_detail::words_test {
 namespace {
 
 TEST(Words, AreTakenOneAfterTheOther) {
-    words said("o 12 1 a b");
-    EXPECT_EQ(said.next(), "o");
-    EXPECT_EQ(said.number(), 12u);
-    EXPECT_TRUE(said.flag());
-    EXPECT_FALSE(said.at_end());
-    EXPECT_EQ(said.rest(), "a b");
-    EXPECT_TRUE(said.at_end());
-    EXPECT_EQ(said.next(), "");
-    EXPECT_FALSE(said.failed());
+    words reply("o 12 1 a b");
+    EXPECT_EQ(reply.next(), "o");
+    EXPECT_EQ(reply.number(), 12u);
+    EXPECT_TRUE(reply.flag());
+    EXPECT_FALSE(reply.at_end());
+    EXPECT_EQ(reply.rest(), "a b");
+    EXPECT_TRUE(reply.at_end());
+    EXPECT_EQ(reply.next(), "");
+    EXPECT_FALSE(reply.failed());
 }
 
 TEST(Words, TakeNumbersOfDigitsOnly) {
     for (const char* bad : {"", "x", "1x", "-1", "+1", "0x1", "1.5", "18446744073709551616"}) {
-        words said(bad);
-        said.number();
-        EXPECT_TRUE(said.failed()) << bad;
+        words reply(bad);
+        reply.number();
+        EXPECT_TRUE(reply.failed()) << bad;
     }
     words most("18446744073709551615");
     EXPECT_EQ(most.number(), ~std::uint64_t{0});
@@ -38,15 +38,15 @@ TEST(Words, TakeNumbersOfDigitsOnly) {
 TEST(Words, TakeBasesWithinTheirLimits) {
     for (const std::uint64_t good : {std::uint64_t{1}, fencing_token::base_end - 1}) {
         const std::string text = std::to_string(good);
-        words said(text);
-        EXPECT_EQ(said.base(), good);
-        EXPECT_FALSE(said.failed());
+        words reply(text);
+        EXPECT_EQ(reply.base(), good);
+        EXPECT_FALSE(reply.failed());
     }
     for (const std::uint64_t bad : {std::uint64_t{0}, fencing_token::base_end, ~std::uint64_t{0}}) {
         const std::string text = std::to_string(bad);
-        words said(text);
-        said.base();
-        EXPECT_TRUE(said.failed()) << bad;
+        words reply(text);
+        reply.base();
+        EXPECT_TRUE(reply.failed()) << bad;
     }
 }
 
@@ -55,24 +55,24 @@ TEST(Words, TakeFlagsOfOneDigit) {
     EXPECT_FALSE(no.flag());
     EXPECT_FALSE(no.failed());
     for (const char* bad : {"", "2", "true", "01"}) {
-        words said(bad);
-        said.flag();
-        EXPECT_TRUE(said.failed()) << bad;
+        words reply(bad);
+        reply.flag();
+        EXPECT_TRUE(reply.failed()) << bad;
     }
 }
 
 TEST(Words, StayFailed) {
-    words said("x 1");
-    said.number();
-    EXPECT_EQ(said.number(), 1u);
-    EXPECT_TRUE(said.failed());
+    words reply("x 1");
+    reply.number();
+    EXPECT_EQ(reply.number(), 1u);
+    EXPECT_TRUE(reply.failed());
 }
 
 TEST(Words, AreEmptyBetweenTwoSpaces) {
-    words said("a  b");
-    EXPECT_EQ(said.next(), "a");
-    EXPECT_EQ(said.next(), "");
-    EXPECT_EQ(said.next(), "b");
+    words reply("a  b");
+    EXPECT_EQ(reply.next(), "a");
+    EXPECT_EQ(reply.next(), "");
+    EXPECT_EQ(reply.next(), "b");
 }
 
 }  // namespace

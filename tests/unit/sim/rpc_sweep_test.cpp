@@ -38,9 +38,9 @@ public:
 
 private:
     process& started(const char* name) {
-        process& made = all.add_process(name);
-        made.run([](process&) -> asio::awaitable<void> { co_return; });
-        return made;
+        process& added = all.add_process(name);
+        added.run([](process&) -> asio::awaitable<void> { co_return; });
+        return added;
     }
 };
 

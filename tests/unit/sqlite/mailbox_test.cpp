@@ -41,7 +41,7 @@ protected:
     void on_hints(const std::vector<hint>& arrived) override {
         hints.insert(hints.end(), arrived.begin(), arrived.end());
     }
-    void on_silence(const neighbour& whom) override { silent.push_back(whom); }
+    void on_silence(const neighbour& peer) override { silent.push_back(peer); }
 
     void settle() {
         context.restart();
@@ -49,16 +49,16 @@ protected:
         }
     }
 
-    void send(const hint& what) {
-        ASSERT_TRUE(store_detail::hint_sender(side).send(side, nonce, what));
+    void send(const hint& datagram) {
+        ASSERT_TRUE(store_detail::hint_sender(side).send(side, nonce, datagram));
     }
 
     // Somebody else's connection to that session, to be watched from here.
-    neighbour_plan watch(const neighbour& whom, probe tried) {
+    neighbour_plan watch(const neighbour& peer, probe tried) {
         neighbour_plan plan;
-        plan.wanted.push_back(whom);
+        plan.wanted.push_back(peer);
         plan.fresh.emplace_back();
-        plan.fresh.back().peer = whom;
+        plan.fresh.back().peer = peer;
         plan.fresh.back().connection = std::move(tried.connection);
         return plan;
     }

@@ -141,9 +141,9 @@ TEST(SqliteOpen, MakesTheLastFolderOfItsPath) {
     auto config = folder.config();
     config.path = folder.path() / "new" / "locks.db";
     EXPECT_EQ(open_with(config).code, error_code());
-    struct stat made {};
-    ASSERT_EQ(::stat(config.path.parent_path().c_str(), &made), 0);
-    EXPECT_EQ(made.st_mode & 0777, 0700u);
+    struct stat status {};
+    ASSERT_EQ(::stat(config.path.parent_path().c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0777, 0700u);
     EXPECT_EQ(open_with(config).code, error_code()) << "once more";
 }
 

@@ -39,9 +39,9 @@ protected:
     }
 
     slot_file::found reopened(const slot_file_owner& who) {
-        auto what = slot_file::found::none;
-        slot_file::open(side, who, what);
-        return what;
+        auto state = slot_file::found::none;
+        slot_file::open(side, who, state);
+        return state;
     }
 
     store_folder folder;
@@ -73,9 +73,9 @@ TEST(SlotWord, RoundsUpAndNeverMeansDeathByChance) {
 
 TEST_F(SlotFile, BeginsEmptyAndIsFoundAgain) {
     EXPECT_EQ(reopened(owner), slot_file::found::none);
-    const auto made = slot_file::make(side, owner);
-    EXPECT_EQ(made->used(), 0u);
-    EXPECT_TRUE(made->word(0).dead());
+    const auto file = slot_file::make(side, owner);
+    EXPECT_EQ(file->used(), 0u);
+    EXPECT_TRUE(file->word(0).dead());
     EXPECT_EQ(reopened(owner), slot_file::found::good);
 }
 
@@ -105,8 +105,8 @@ TEST_F(SlotFile, KillMeansOneLifeOnly) {
 
 TEST_F(SlotFile, TwoMappingsSeeTheSame) {
     const auto one = slot_file::make(side, owner);
-    auto what = slot_file::found::none;
-    const auto other = slot_file::open(side, owner, what);
+    auto state = slot_file::found::none;
+    const auto other = slot_file::open(side, owner, state);
     ASSERT_TRUE(other);
     one->claim(5, 50, 51);
     one->add(5, 2, 3, 4);

@@ -113,8 +113,8 @@ private:
         );
         while (query.step()) {
             const auto first = clock::time_point(clock::duration(query.signed_number(1)));
-            const auto said = files_.slots()->view(query.number(0)).ends;
-            EXPECT_TRUE(said != clock::time_point() && said <= first);
+            const auto ends = files_.slots()->view(query.number(0)).ends;
+            EXPECT_TRUE(ends != clock::time_point() && ends <= first);
         }
     }
 

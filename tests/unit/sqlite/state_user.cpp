@@ -72,10 +72,10 @@ store_detail::outcome<store_detail::nothing> state_user::withdraw(request_id id)
     return withdrawing.out;
 }
 
-void state_user::perform(store_detail::lock_operation& what) {
-    store_detail::lock_operation* const one = &what;
+void state_user::perform(store_detail::lock_operation& operation) {
+    store_detail::lock_operation* const one = &operation;
     state.perform(std::span(&one, 1));
-    keep(what.notices());
+    keep(operation.notices());
 }
 
 bool state_user::break_(

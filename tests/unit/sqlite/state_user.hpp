@@ -56,7 +56,7 @@ public:
     store_detail::outcome<store_detail::nothing> withdraw(request_id id);
 
     /// By itself, in a transaction of its own.
-    void perform(store_detail::lock_operation& what);
+    void perform(store_detail::lock_operation& operation);
 
     bool break_(const std::string& name, const fencing_token& token, const std::string& why);
 

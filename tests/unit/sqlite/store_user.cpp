@@ -63,8 +63,8 @@ result<heartbeat> store_user::beat() {
     return world_.get(store_->beat());
 }
 
-bool store_user::hears(const std::string& what, clock::duration limit) {
-    const auto heard = [&] { return told_.find(what) != std::string::npos; };
+bool store_user::hears(const std::string& text, clock::duration limit) {
+    const auto heard = [&] { return told_.find(text) != std::string::npos; };
     if (!world_.until(heard, limit))
         return false;
     told_.clear();

@@ -56,7 +56,7 @@ public:
 
     /// "granted 1", "session_lost store_replaced", ... in order of arrival; taken out.
     std::string told() { return std::exchange(told_, std::string()); }
-    bool hears(const std::string& what, clock::duration limit = std::chrono::seconds(10));
+    bool hears(const std::string& text, clock::duration limit = std::chrono::seconds(10));
 
     store& port() { return *store_; }
     request_id last_id() const { return last_id_; }

@@ -35,11 +35,11 @@ lock_request wish_for(request_id id, const std::string& name) {
 }
 
 grant held(request_id id, const std::string& name, const fencing_token& token) {
-    grant what;
-    what.id = id;
-    what.name = name;
-    what.token = token;
-    return what;
+    grant result;
+    result.id = id;
+    result.name = name;
+    result.token = token;
+    return result;
 }
 
 // In the log that the file has now: https://www.sqlite.org/fileformat2.html#walformat
@@ -76,8 +76,8 @@ protected:
         replies.push_back(name + (reply ? "" : " " + reply.error().message()));
     }
 
-    asio::awaitable<void> release(store_user& user, grant what) {
-        auto reply = co_await user.port().release(what);
+    asio::awaitable<void> release(store_user& user, grant holding) {
+        auto reply = co_await user.port().release(holding);
         EXPECT_TRUE(reply && *reply);
     }
 
@@ -185,16 +185,16 @@ protected:
     SqliteBatch() { EXPECT_EQ(user.open(), error_code()) << user.state.explain(); }
 
     template <class... Operations>
-    void perform(Operations&... what) {
-        const std::vector<lock_operation*> all{&what...};
+    void perform(Operations&... operations) {
+        const std::vector<lock_operation*> all{&operations...};
         user.state.perform(all);
-        told = all.back()->notices();
+        notices = all.back()->notices();
     }
 
     store_folder folder;
     still_clock time;
     state_user user{folder.config(), time};
-    std::vector<store_detail::notice> told;
+    std::vector<store_detail::notice> notices;
 };
 
 TEST_F(SqliteBatch, EachHasAnOutcomeOfItsOwn) {
@@ -210,7 +210,7 @@ TEST_F(SqliteBatch, EachHasAnOutcomeOfItsOwn) {
     EXPECT_EQ(second.out.code, errc::bad_mode);
     EXPECT_EQ(third.out.code, error_code());
     EXPECT_EQ(fourth.out.value.what, answer::kind::queued);
-    EXPECT_TRUE(told.empty());
+    EXPECT_TRUE(notices.empty());
 }
 
 TEST_F(SqliteBatch, AGrantThatWasWithdrawnIsNotedNowhere) {

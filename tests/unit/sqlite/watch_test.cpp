@@ -38,9 +38,9 @@ protected:
             ::recv(user.opened.sockets.inbox.get(), datagram.data(), datagram.size(), MSG_DONTWAIT);
         if (got < 0)
             return std::nullopt;
-        const auto what = store_detail::decode(datagram);
-        EXPECT_TRUE(what && what->session == user.opened.session->key());
-        return what ? std::optional(what->what) : std::nullopt;
+        const auto message = store_detail::decode(datagram);
+        EXPECT_TRUE(message && message->session == user.opened.session->key());
+        return message ? std::optional(message->what) : std::nullopt;
     }
 
     // Others who came tell it to look whom to watch: no matter here.

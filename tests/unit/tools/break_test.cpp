@@ -53,12 +53,14 @@ TEST(BreakCommand, TellsProgramsTheSame) {
     const lease held = world.acquire(alice, "door");
     std::ostringstream out;
     EXPECT_EQ(world.run(tool::break_lock(alice, world.global, order("door"), out)), 0);
-    const boost::json::value said = boost::json::parse(out.str());
-    EXPECT_EQ(said.at("name").as_string(), "door");
-    EXPECT_EQ(said.at("broken").at(0).at("label").as_string(), "alice");
-    EXPECT_EQ(said.at("broken").at(0).at("token").as_string(), std::to_string(held.token().value));
-    EXPECT_TRUE(said.at("holders").as_array().empty());
-    EXPECT_EQ(said.at("waiter_count").to_number<int>(), 0);
+    const boost::json::value report = boost::json::parse(out.str());
+    EXPECT_EQ(report.at("name").as_string(), "door");
+    EXPECT_EQ(report.at("broken").at(0).at("label").as_string(), "alice");
+    EXPECT_EQ(
+        report.at("broken").at(0).at("token").as_string(), std::to_string(held.token().value)
+    );
+    EXPECT_TRUE(report.at("holders").as_array().empty());
+    EXPECT_EQ(report.at("waiter_count").to_number<int>(), 0);
 }
 
 TEST(BreakCommand, ALockThatNobodyHoldsIsNotBroken) {

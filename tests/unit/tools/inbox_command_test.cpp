@@ -40,10 +40,10 @@ protected:
     void start() {
         outbox::inbox_config how;
         how.name = "orders";
-        how.handler = [this](db::connection&, const received& what) {
-            if (what.message.payload == "nonsense" && !understood_)
+        how.handler = [this](db::connection&, const received& received) {
+            if (received.message.payload == "nonsense" && !understood_)
                 return answer::parked("nobody\nunderstands it");
-            if (what.message.payload == "not yet" && !understood_)
+            if (received.message.payload == "not yet" && !understood_)
                 throw std::runtime_error("not yet");
             ++handled_;
             return answer::done();
@@ -53,16 +53,16 @@ protected:
         inbox_.emplace(site_.executor(), session_, std::move(how));
     }
     template <class T>
-    static T wait_for(std::future<T> what) {
-        EXPECT_EQ(what.wait_for(std::chrono::seconds(20)), std::future_status::ready);
-        return what.get();
+    static T wait_for(std::future<T> future) {
+        EXPECT_EQ(future.wait_for(std::chrono::seconds(20)), std::future_status::ready);
+        return future.get();
     }
     void deliver(std::vector<std::pair<std::string, std::string>> messages) {
         std::vector<received> all;
         for (auto& [key, payload] : messages) {
-            outbox::message what("events", key, payload);
-            what.id = "m" + std::to_string(next_);
-            all.emplace_back("events-0", next_++, std::move(what));
+            outbox::message event("events", key, payload);
+            event.id = "m" + std::to_string(next_);
+            all.emplace_back("events-0", next_++, std::move(event));
         }
         wait_for(inbox_->async_receive(std::move(all), asio::use_future));
     }
@@ -84,16 +84,16 @@ protected:
         ));
     }
 
-    tool::inbox_settings order(kind what) const {
-        tool::inbox_settings made;
-        made.verb = what;
-        made.database = database();
-        return made;
+    tool::inbox_settings order(kind verb) const {
+        tool::inbox_settings settings;
+        settings.verb = verb;
+        settings.database = database();
+        return settings;
     }
-    tool::inbox_settings order(kind what, std::int64_t row) const {
-        auto made = order(what);
-        made.row = row;
-        return made;
+    tool::inbox_settings order(kind verb, std::int64_t row) const {
+        auto settings = order(verb);
+        settings.row = row;
+        return settings;
     }
     std::string look(const tool::inbox_settings& settings) const {
         std::ostringstream out;
@@ -102,9 +102,9 @@ protected:
     }
     boost::json::value look_json(const tool::inbox_settings& settings) {
         global_.json = true;
-        const auto said = look(settings);
+        const auto text = look(settings);
         global_.json = false;
-        return boost::json::parse(said);
+        return boost::json::parse(text);
     }
     std::string say(const tool::inbox_settings& settings) const {
         std::ostringstream out;
@@ -142,9 +142,9 @@ TEST_F(InboxCommand, ShowsHowFarEachInboxIs) {
     EXPECT_THAT(text, testing::StartsWith("INBOX "));
     EXPECT_THAT(text, testing::ContainsRegex("\n *orders .* (9[0-9]|10[0-9])\\.[0-9]{3} s\n"));
     EXPECT_THAT(text, HasSubstr("orders  events-0     5\n"));
-    const auto said = look_json(order(kind::ls));
-    ASSERT_EQ(said.at("inboxes").as_array().size(), 1u);
-    const auto& only = said.at("inboxes").at(0);
+    const auto report = look_json(order(kind::ls));
+    ASSERT_EQ(report.at("inboxes").as_array().size(), 1u);
+    const auto& only = report.at("inboxes").at(0);
     EXPECT_EQ(only.at("name").as_string(), "orders");
     EXPECT_EQ(only.at("parked").to_number<int>(), 1);
     EXPECT_EQ(only.at("behind").to_number<int>(), 2);
@@ -159,8 +159,8 @@ TEST_F(InboxCommand, ShowsNoAgeOfAnInboxThatHoldsNothing) {
     start();
     deliver({{"f", "1"}});
     EXPECT_THAT(look(order(kind::ls)), testing::ContainsRegex("\norders +1 +0 +0 +0 +0 +-\n"));
-    const auto said = look_json(order(kind::ls));
-    EXPECT_EQ(said.at("inboxes").at(0).at("oldest_seconds").as_double(), 0.0);
+    const auto report = look_json(order(kind::ls));
+    EXPECT_EQ(report.at("inboxes").at(0).at("oldest_seconds").as_double(), 0.0);
 }
 
 TEST_F(InboxCommand, ShowsWhatIsParkedAndHowMuchWaitsForIt) {
@@ -169,9 +169,9 @@ TEST_F(InboxCommand, ShowsWhatIsParkedAndHowMuchWaitsForIt) {
     const auto text = look(order(kind::parked));
     EXPECT_THAT(text, HasSubstr("nobody understands it"));
     EXPECT_THAT(text, Not(HasSubstr("not yet")));
-    const auto said = look_json(order(kind::parked));
-    ASSERT_EQ(said.at("parked").as_array().size(), 1u);
-    const auto& only = said.at("parked").at(0);
+    const auto report = look_json(order(kind::parked));
+    ASSERT_EQ(report.at("parked").as_array().size(), 1u);
+    const auto& only = report.at("parked").at(0);
     EXPECT_EQ(only.at("behind").to_number<int>(), 2);
     EXPECT_EQ(only.at("place").to_number<int>(), 0);
     EXPECT_GE(only.at("age_seconds").as_double(), 90.0);
@@ -214,9 +214,9 @@ TEST_F(InboxCommand, GivesUpWhatIsParkedOrTriedAgain) {
     EXPECT_EQ(say(order(kind::drop, 1)), "drop row 1: given up, what waits behind it is tried\n");
     EXPECT_TRUE(eventually([&] { return handled_ == 3; }));
     global_.json = true;
-    const auto said = boost::json::parse(say(order(kind::drop, 4)));
-    EXPECT_EQ(said.at("order").as_string(), "drop");
-    EXPECT_EQ(said.at("row").to_number<int>(), 4);
+    const auto report = boost::json::parse(say(order(kind::drop, 4)));
+    EXPECT_EQ(report.at("order").as_string(), "drop");
+    EXPECT_EQ(report.at("row").to_number<int>(), 4);
     global_.json = false;
     const auto left = look_json(order(kind::ls)).at("inboxes").at(0);
     EXPECT_EQ(left.at("parked").to_number<int>() + left.at("retried").to_number<int>(), 0);
@@ -247,10 +247,10 @@ TEST_F(InboxCommand, SaysWhereASourceGoesOn) {
     EXPECT_EQ(handled_, 4) << "the last one alone was new";
     back.next = 0;
     global_.json = true;
-    const auto told = boost::json::parse(say(back)).as_object();
-    EXPECT_EQ(told.at("order"), "move");
-    EXPECT_EQ(told.at("source"), "events-0");
-    EXPECT_EQ(told.at("next").to_number<int>(), 0);
+    const auto report = boost::json::parse(say(back)).as_object();
+    EXPECT_EQ(report.at("order"), "move");
+    EXPECT_EQ(report.at("source"), "events-0");
+    EXPECT_EQ(report.at("next").to_number<int>(), 0);
     global_.json = false;
     back.source = "events-1";
     const auto [code, text] = failure_of(back);

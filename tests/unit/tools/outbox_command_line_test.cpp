@@ -21,17 +21,17 @@ using word_list = std::vector<std::string>;
 outbox_settings outbox_order(word_list arguments) {
     arguments.insert(arguments.begin(), "outbox");
     arguments.insert(arguments.end(), {"--db", "shop.db"});
-    const auto made = std::get<outbox_settings>(tool::parse_command_line(arguments).wanted);
-    EXPECT_EQ(made.database, "shop.db");
-    return made;
+    const auto settings = std::get<outbox_settings>(tool::parse_command_line(arguments).wanted);
+    EXPECT_EQ(settings.database, "shop.db");
+    return settings;
 }
 
 inbox_settings inbox_order(word_list arguments) {
     arguments.insert(arguments.begin(), "inbox");
     arguments.insert(arguments.end(), {"--db", "shop.db"});
-    const auto made = std::get<inbox_settings>(tool::parse_command_line(arguments).wanted);
-    EXPECT_EQ(made.database, "shop.db");
-    return made;
+    const auto settings = std::get<inbox_settings>(tool::parse_command_line(arguments).wanted);
+    EXPECT_EQ(settings.database, "shop.db");
+    return settings;
 }
 
 /// What is said of a command line that cannot be understood; nothing if it can be.

@@ -30,22 +30,22 @@ using kind = tool::outbox_settings::kind;
 /// The commands, in the process of the relay.
 class OutboxCommand : public outbox_world {
 protected:
-    tool::outbox_settings order(kind what) const {
-        tool::outbox_settings made;
-        made.verb = what;
-        made.database = database().native();
-        return made;
+    tool::outbox_settings order(kind verb) const {
+        tool::outbox_settings settings;
+        settings.verb = verb;
+        settings.database = database().native();
+        return settings;
     }
-    tool::outbox_settings order(kind what, std::int64_t row) const {
-        auto made = order(what);
-        made.row = row;
-        return made;
+    tool::outbox_settings order(kind verb, std::int64_t row) const {
+        auto settings = order(verb);
+        settings.row = row;
+        return settings;
     }
     tool::outbox_settings rebase(std::uint32_t shard, outbox::position where) const {
-        auto made = order(kind::rebase);
-        made.shard = shard;
-        made.where = where;
-        return made;
+        auto settings = order(kind::rebase);
+        settings.shard = shard;
+        settings.where = where;
+        return settings;
     }
 
     std::string look(const tool::outbox_settings& settings) const {
@@ -55,9 +55,9 @@ protected:
     }
     boost::json::value look_json(const tool::outbox_settings& settings) {
         global_.json = true;
-        const auto said = look(settings);
+        const auto text = look(settings);
         global_.json = false;
-        return boost::json::parse(said);
+        return boost::json::parse(text);
     }
     /// Carries an order out. @return what it says.
     std::string say(const tool::outbox_settings& settings) const {
@@ -71,9 +71,9 @@ protected:
     }
     boost::json::value say_json(const tool::outbox_settings& settings) {
         global_.json = true;
-        const auto said = say(settings);
+        const auto text = say(settings);
         global_.json = false;
-        return boost::json::parse(said);
+        return boost::json::parse(text);
     }
     /// The exit code of a look or an order that fails, and what it says.
     std::pair<int, std::string> failure_of(const tool::outbox_settings& settings) const {
@@ -146,15 +146,15 @@ TEST_F(OutboxCommand, ShowsHowMuchWaitsAndForHowLong) {
     EXPECT_THAT(text, HasSubstr("0 parked; the oldest waits for 9"));
     EXPECT_THAT(text, HasSubstr("SHARD  WAITING"));
     EXPECT_THAT(text, Not(HasSubstr("BYTES")));
-    const auto said = look_json(order(kind::ls));
-    EXPECT_EQ(said.at("waiting").to_number<int>(), 2);
-    EXPECT_EQ(said.at("later").to_number<int>(), 1);
-    EXPECT_EQ(said.at("parked").to_number<int>(), 0);
-    EXPECT_GE(said.at("oldest_seconds").as_double(), 90.0);
-    EXPECT_LT(said.at("oldest_seconds").as_double(), 110.0);
-    ASSERT_EQ(said.at("shards").as_array().size(), 4u);
+    const auto report = look_json(order(kind::ls));
+    EXPECT_EQ(report.at("waiting").to_number<int>(), 2);
+    EXPECT_EQ(report.at("later").to_number<int>(), 1);
+    EXPECT_EQ(report.at("parked").to_number<int>(), 0);
+    EXPECT_GE(report.at("oldest_seconds").as_double(), 90.0);
+    EXPECT_LT(report.at("oldest_seconds").as_double(), 110.0);
+    ASSERT_EQ(report.at("shards").as_array().size(), 4u);
     int rows = 0;
-    for (const auto& each : said.at("shards").as_array()) {
+    for (const auto& each : report.at("shards").as_array()) {
         rows += each.at("rows").to_number<int>();
         EXPECT_EQ(each.at("state").as_string(), "open");
         EXPECT_TRUE(each.at("sink").is_null());
@@ -191,17 +191,17 @@ TEST_F(OutboxCommand, ListsNoRowThatTheTableKnowsToBeSent) {
     append("k", "2");
     auto settings = order(kind::ls);
     settings.rows = true;
-    const auto said = look_json(settings);
-    EXPECT_EQ(said.at("waiting").to_number<int>(), 1);
-    ASSERT_EQ(said.at("rows").as_array().size(), 1u);
-    EXPECT_EQ(said.at("rows").at(0).at("row").to_number<int>(), 2);
+    const auto report = look_json(settings);
+    EXPECT_EQ(report.at("waiting").to_number<int>(), 1);
+    ASSERT_EQ(report.at("rows").as_array().size(), 1u);
+    EXPECT_EQ(report.at("rows").at(0).at("row").to_number<int>(), 2);
 }
 
 TEST_F(OutboxCommand, ShowsARowWhole) {
-    message what("a\ttopic", std::string("\xff\0k", 3), "line\n\x1b[2J");
-    what.headers = {{"trace", "\xfe"}};
-    what.id = "id 1";
-    append(what);
+    message original("a\ttopic", std::string("\xff\0k", 3), "line\n\x1b[2J");
+    original.headers = {{"trace", "\xfe"}};
+    original.id = "id 1";
+    append(original);
     append(message("t", std::nullopt, std::nullopt));
     const auto text = look(order(kind::show, 1));
     for (const char* part :
@@ -212,12 +212,12 @@ TEST_F(OutboxCommand, ShowsARowWhole) {
           "header trace: \\xfe\n",
           "payload, 9 bytes: line\\x0a\\x1b[2J\n"})
         EXPECT_THAT(text, HasSubstr(part));
-    const auto said = look_json(order(kind::show, 1));
-    EXPECT_EQ(said.at("row").to_number<int>(), 1);
-    EXPECT_EQ(said.at("key_hex").as_string(), "ff006b");
-    EXPECT_EQ(said.at("payload").as_string(), "line\n\x1b[2J");
-    EXPECT_EQ(said.at("headers").at(0).at("value_hex").as_string(), "fe");
-    EXPECT_TRUE(said.at("readable").as_bool());
+    const auto report = look_json(order(kind::show, 1));
+    EXPECT_EQ(report.at("row").to_number<int>(), 1);
+    EXPECT_EQ(report.at("key_hex").as_string(), "ff006b");
+    EXPECT_EQ(report.at("payload").as_string(), "line\n\x1b[2J");
+    EXPECT_EQ(report.at("headers").at(0).at("value_hex").as_string(), "fe");
+    EXPECT_TRUE(report.at("readable").as_bool());
     const auto bare = look(order(kind::show, 2));
     EXPECT_THAT(bare, HasSubstr("key: none"));
     EXPECT_THAT(bare, HasSubstr("a tombstone"));
@@ -230,9 +230,9 @@ TEST_F(OutboxCommand, ShowsWhatIsParkedAndHowMuchWaitsForIt) {
     const auto row = park();
     const auto text = look(order(kind::parked));
     EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << text;
-    const auto said = look_json(order(kind::parked));
-    ASSERT_EQ(said.at("parked").as_array().size(), 1u);
-    const auto& only = said.at("parked").at(0);
+    const auto report = look_json(order(kind::parked));
+    ASSERT_EQ(report.at("parked").as_array().size(), 1u);
+    const auto& only = report.at("parked").at(0);
     EXPECT_EQ(only.at("row").to_number<std::int64_t>(), row);
     EXPECT_EQ(only.at("behind").to_number<int>(), 2);
     EXPECT_EQ(only.at("topic").as_string(), "events");
@@ -268,10 +268,10 @@ TEST_F(OutboxCommand, ReplaysAllAtOnce) {
 
 TEST_F(OutboxCommand, GivesUpWhatIsParked) {
     const auto row = park();
-    const auto said = say_json(order(kind::drop, row));
-    EXPECT_EQ(said.at("order").as_string(), "drop");
-    EXPECT_EQ(said.at("row").to_number<std::int64_t>(), row);
-    EXPECT_EQ(said.at("messages").to_number<int>(), 2);
+    const auto report = say_json(order(kind::drop, row));
+    EXPECT_EQ(report.at("order").as_string(), "drop");
+    EXPECT_EQ(report.at("row").to_number<std::int64_t>(), row);
+    EXPECT_EQ(report.at("messages").to_number<int>(), 2);
     EXPECT_TRUE(eventually([&] { return cluster_.payloads_of("k").size() == 2; }));
     EXPECT_EQ(cluster_.payloads_of("k"), (texts{"2", "3"}));
 }
@@ -301,15 +301,15 @@ TEST_F(OutboxCommand, MendsWhatIsParkedBeforeItIsSentAgain) {
 
 TEST_F(OutboxCommand, TakesBackAndPutsOffWhatIsNotDue) {
     for (const char* id : {"reminder 1", "reminder 2"}) {
-        message what("events", "k", "wake up");
-        what.id = id;
-        what.not_before = outbox::wall_time(outbox::wall_now()) + std::chrono::hours(1);
-        append(what);
+        message event("events", "k", "wake up");
+        event.id = id;
+        event.not_before = outbox::wall_time(outbox::wall_now()) + std::chrono::hours(1);
+        append(event);
     }
     EXPECT_THAT(look(order(kind::later)), HasSubstr("reminder 2\n"));
-    const auto said = look_json(order(kind::later));
-    ASSERT_EQ(said.at("later").as_array().size(), 2u);
-    EXPECT_EQ(said.at("later").at(0).at("id").as_string(), "reminder 1");
+    const auto report = look_json(order(kind::later));
+    ASSERT_EQ(report.at("later").as_array().size(), 2u);
+    EXPECT_EQ(report.at("later").at(0).at("id").as_string(), "reminder 1");
     auto cancel = order(kind::cancel);
     cancel.id = "reminder 1";
     EXPECT_EQ(say(cancel), "cancel reminder 1: 1 message taken back\n");
@@ -339,9 +339,9 @@ TEST_F(OutboxCommand, SaysWhyAShardIsRefusedAndWhatToDo) {
     EXPECT_THAT(text, HasSubstr("\nshard " + std::to_string(shard) + " is refused: "));
     EXPECT_THAT(text, HasSubstr("the sink is at row 70, sequence 6 of table " + describe().id));
     EXPECT_THAT(text, HasSubstr("mortise outbox rebase " + std::to_string(shard) + " with"));
-    const auto said = look_json(order(kind::ls)).at("shards").at(shard);
-    EXPECT_EQ(said.at("state").as_string(), "refused");
-    EXPECT_EQ(said.at("sink_mark").at("message").as_string(), "of tomorrow");
+    const auto report = look_json(order(kind::ls)).at("shards").at(shard);
+    EXPECT_EQ(report.at("state").as_string(), "refused");
+    EXPECT_EQ(report.at("sink_mark").at("message").as_string(), "of tomorrow");
     const auto other = (shard + 1) % 4;
     EXPECT_EQ(exit_of(rebase(other, outbox::position::end())), tool::exit_code::nothing_to_do);
     const auto absent = failure_of(rebase(99, outbox::position::end()));
@@ -375,9 +375,9 @@ TEST_F(OutboxCommand, SaysWhereAShardGoesOn) {
 
 TEST_F(OutboxCommand, TellsProgramsWhereAShardGoesOn) {
     const auto shard = make_refused();
-    const auto said = say_json(rebase(shard, outbox::position::beginning()));
-    EXPECT_EQ(said.at("order").as_string(), "rebase");
-    const auto& only = said.at("shards").at(0);
+    const auto report = say_json(rebase(shard, outbox::position::beginning()));
+    EXPECT_EQ(report.at("order").as_string(), "rebase");
+    const auto& only = report.at("shards").at(0);
     EXPECT_EQ(only.at("before").at("state").as_string(), "refused");
     EXPECT_EQ(only.at("after").at("state").as_string(), "open");
     EXPECT_EQ(only.at("after").at("mark").at("row").to_number<int>(), 0);

@@ -28,10 +28,10 @@ TEST(ShowCommand, SaysThatNobodyHoldsALock) {
     lock_client locks = world.labelled("show");
     EXPECT_EQ(shown(world, locks, "a\n\xff"), "a\\x0a\\xff: nobody holds it, nobody waits\n");
     world.global.json = true;
-    const boost::json::value said = boost::json::parse(shown(world, locks, "a\n\xff"));
-    EXPECT_EQ(said.at("name_hex").as_string(), "610aff");
-    EXPECT_TRUE(said.at("holders").as_array().empty());
-    EXPECT_TRUE(said.at("breaks").as_array().empty());
+    const boost::json::value report = boost::json::parse(shown(world, locks, "a\n\xff"));
+    EXPECT_EQ(report.at("name_hex").as_string(), "610aff");
+    EXPECT_TRUE(report.at("holders").as_array().empty());
+    EXPECT_TRUE(report.at("breaks").as_array().empty());
 }
 
 TEST(ShowCommand, ShowsHoldersWithTokenSlotAgeAndLimit) {
@@ -49,13 +49,13 @@ TEST(ShowCommand, ShowsHoldersWithTokenSlotAgeAndLimit) {
     EXPECT_THAT(text, HasSubstr("1 min 5 s       10 min\n"));
     EXPECT_THAT(text, Not(HasSubstr("WAITER")));
     world.global.json = true;
-    const boost::json::value said = boost::json::parse(shown(world, alice, "seats"));
-    const boost::json::value& holder = said.at("holders").at(0);
+    const boost::json::value report = boost::json::parse(shown(world, alice, "seats"));
+    const boost::json::value& holder = report.at("holders").at(0);
     EXPECT_EQ(holder.at("token").as_string(), std::to_string(first.token().value));
     EXPECT_EQ(holder.at("slot").to_number<unsigned>(), first.slot());
     EXPECT_EQ(holder.at("hold_max_ms").to_number<int>(), 600'000);
     EXPECT_GE(holder.at("held_ms").to_number<int>(), 65'000);
-    EXPECT_FALSE(said.at("holders").at(1).as_object().contains("hold_max_ms"));
+    EXPECT_FALSE(report.at("holders").at(1).as_object().contains("hold_max_ms"));
 }
 
 TEST(ShowCommand, ShowsTheFirstWaitersInOrderAndCountsTheOthers) {
@@ -92,9 +92,11 @@ TEST(ShowCommand, ShowsWhoWasPartedFromTheLockAndWhy) {
     EXPECT_THAT(text, HasSubstr("it hangs\n"));
     EXPECT_THAT(text, HasSubstr(std::to_string(held.token().value)));
     world.global.json = true;
-    const boost::json::value said = boost::json::parse(shown(world, alice, "door"));
-    EXPECT_EQ(said.at("breaks").at(0).at("why").as_string(), "it\nhangs");
-    EXPECT_THAT(std::string(said.at("breaks").at(0).at("at").as_string()), testing::EndsWith("Z"));
+    const boost::json::value report = boost::json::parse(shown(world, alice, "door"));
+    EXPECT_EQ(report.at("breaks").at(0).at("why").as_string(), "it\nhangs");
+    EXPECT_THAT(
+        std::string(report.at("breaks").at(0).at("at").as_string()), testing::EndsWith("Z")
+    );
 }
 
 }  // namespace

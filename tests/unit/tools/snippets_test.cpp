@@ -93,9 +93,9 @@ bool has_test(const fs::path& file, const std::string& name) {
     text << in.rdbuf();
     const std::size_t dot = name.find('.');
     const std::string suite = dot == std::string::npos ? "[A-Za-z]+" : name.substr(0, dot);
-    const std::string which = dot == std::string::npos ? name : name.substr(dot + 1);
+    const std::string test = dot == std::string::npos ? name : name.substr(dot + 1);
     return std::regex_search(
-        text.str(), std::regex("TEST(_F|_P)?\\(" + suite + ",\\s*" + which + "\\)")
+        text.str(), std::regex("TEST(_F|_P)?\\(" + suite + ",\\s*" + test + "\\)")
     );
 }
 

@@ -24,9 +24,9 @@ json::value written(const tool::bench_report& report) {
 TEST(TccBench, AStopInOrderHandsOverWhateverIsUnderWay) {
     const scratch_folder folder;
     constexpr std::uint64_t many = 300;
-    const auto made = tool::handover_turn(folder.path(), many);
+    const auto turn = tool::handover_turn(folder.path(), many);
     tool::bench_report report;
-    tool::add_handover(report, made, many);
+    tool::add_handover(report, turn, many);
     EXPECT_TRUE(report.faultless());
     const auto found = written(report);
     EXPECT_GT(found.at("handover_ms").to_number<double>(), 0);
@@ -37,10 +37,10 @@ TEST(TccBench, AStopInOrderHandsOverWhateverIsUnderWay) {
 
 TEST(TccBench, ABacklogIsMeasuredBesideNoneAndDrained) {
     const scratch_folder folder;
-    auto made = tool::backlog_turns(folder.path(), {4, 20ms, 300}, 2);
-    EXPECT_EQ(made.drained, 300u);
+    auto turns = tool::backlog_turns(folder.path(), {4, 20ms, 300}, 2);
+    EXPECT_EQ(turns.drained, 300u);
     tool::bench_report report;
-    tool::add_backlog(report, made);
+    tool::add_backlog(report, turns);
     EXPECT_TRUE(report.faultless());
     const auto found = written(report);
     for (const char* key :

@@ -22,9 +22,9 @@ public:
     tool_world() { global.store = "memory:test"; }
 
     /// A client with this label.
-    lock_client labelled(const std::string& label, client_config made) {
-        made.label = label;
-        return lock_client(context.get_executor(), server.make_store(), std::move(made));
+    lock_client labelled(const std::string& label, client_config config) {
+        config.label = label;
+        return lock_client(context.get_executor(), server.make_store(), std::move(config));
     }
     lock_client labelled(const std::string& label) { return labelled(label, config()); }
 

@@ -23,14 +23,14 @@ using kind = tool::txn_settings::kind;
 /// The commands, in the process of the coordinator.
 class TxnCommand : public coordinator_fixture {
 protected:
-    tool::txn_settings order(kind what, const txn::gid& which = {}) const {
-        tool::txn_settings made;
-        made.verb = what;
-        made.log = (folder_.path() / "log.db").native();
-        made.transaction = which.text();
-        made.why = "ticket 7";
-        made.wait = 20s;
-        return made;
+    tool::txn_settings order(kind verb, const txn::gid& transaction = {}) const {
+        tool::txn_settings settings;
+        settings.verb = verb;
+        settings.log = (folder_.path() / "log.db").native();
+        settings.transaction = transaction.text();
+        settings.why = "ticket 7";
+        settings.wait = 20s;
+        return settings;
     }
 
     std::string look(const tool::txn_settings& settings) const {
@@ -40,9 +40,9 @@ protected:
     }
     boost::json::value look_json(const tool::txn_settings& settings) {
         global_.json = true;
-        const auto said = look(settings);
+        const auto text = look(settings);
         global_.json = false;
-        return boost::json::parse(said);
+        return boost::json::parse(text);
     }
 
     /// Carries an order out. @return what it says.
@@ -67,12 +67,12 @@ protected:
 
     txn::gid make_stuck() {
         wallet_->answer_by(refusing(txn::operation::confirm, "the account\nis closed"));
-        const auto which = run(of_both()).gid();
-        const auto stuck = order(kind::show, which);
+        const auto transaction = run(of_both()).gid();
+        const auto stuck = order(kind::show, transaction);
         EXPECT_TRUE(eventually([&] {
             return look(stuck).find("confirmed, 1 stuck") != std::string::npos;
         }));
-        return which;
+        return transaction;
     }
 
     tool::global_settings global_;
@@ -80,9 +80,9 @@ protected:
 
 TEST_F(TxnCommand, ListsWhatHasNotEndedAndTheRestIfItIsTold) {
     open();
-    auto what = of_both();
-    what.key("order 9");
-    const auto first = run(std::move(what)).gid();
+    auto plan = of_both();
+    plan.key("order 9");
+    const auto first = run(std::move(plan)).gid();
     static_cast<void>(settled(first));
     const auto second = make_stuck();
     auto settings = order(kind::ls);
@@ -99,23 +99,27 @@ TEST_F(TxnCommand, ListsWhatHasNotEndedAndTheRestIfItIsTold) {
     EXPECT_THAT(all, HasSubstr(first.text()));
     EXPECT_THAT(all, HasSubstr("confirmed, ended"));
     EXPECT_THAT(all, HasSubstr("order 9"));
-    const auto said = look_json(settings);
-    ASSERT_EQ(said.at("transactions").as_array().size(), 2u);
-    EXPECT_EQ(said.at("transactions").at(0).at("gid").as_string(), first.text());
-    EXPECT_EQ(said.at("transactions").at(1).at("branches").at(1).at("state").as_string(), "stuck");
+    const auto report = look_json(settings);
+    ASSERT_EQ(report.at("transactions").as_array().size(), 2u);
+    EXPECT_EQ(report.at("transactions").at(0).at("gid").as_string(), first.text());
+    EXPECT_EQ(
+        report.at("transactions").at(1).at("branches").at(1).at("state").as_string(), "stuck"
+    );
 }
 
 TEST_F(TxnCommand, ShowsOneTransactionAsATimeline) {
     open();
-    const auto which = make_stuck();
-    EXPECT_THAT(say(order(kind::retry, which)), HasSubstr("retry " + which.text() + ": done\n"));
+    const auto transaction = make_stuck();
+    EXPECT_THAT(
+        say(order(kind::retry, transaction)), HasSubstr("retry " + transaction.text() + ": done\n")
+    );
     ASSERT_TRUE(eventually([&] { return tcc_->stats().stuck == 2; }));
-    auto skip = order(kind::skip, which);
+    auto skip = order(kind::skip, transaction);
     skip.branch = 2;
-    EXPECT_EQ(say(skip), "skip " + which.text() + ", branch 2: done\n");
-    static_cast<void>(settled(which));
-    const auto text = look(order(kind::show, which));
-    EXPECT_THAT(text, testing::StartsWith(which.text() + ": confirmed, 1 skipped, ended\n"));
+    EXPECT_EQ(say(skip), "skip " + transaction.text() + ", branch 2: done\n");
+    static_cast<void>(settled(transaction));
+    const auto text = look(order(kind::show, transaction));
+    EXPECT_THAT(text, testing::StartsWith(transaction.text() + ": confirmed, 1 skipped, ended\n"));
     for (const char* part :
          {"  begun  ",
           "  decided to confirm  ",
@@ -132,27 +136,27 @@ TEST_F(TxnCommand, ShowsOneTransactionAsATimeline) {
           "@",
           "ticket 7"})
         EXPECT_THAT(text, HasSubstr(part));
-    const auto said = look_json(order(kind::show, which));
-    EXPECT_EQ(said.at("state").as_string(), "confirmed");
-    EXPECT_TRUE(said.at("ended").as_bool());
-    const auto& wallet = said.at("branches").at(1);
+    const auto report = look_json(order(kind::show, transaction));
+    EXPECT_EQ(report.at("state").as_string(), "confirmed");
+    EXPECT_TRUE(report.at("ended").as_bool());
+    const auto& wallet = report.at("branches").at(1);
     EXPECT_EQ(wallet.at("calls").to_number<int>(), 3);
     const auto& call = wallet.at("newest").at(2);
     EXPECT_EQ(call.at("what").as_string(), "confirm");
     EXPECT_EQ(call.at("came").as_string(), "refused");
     EXPECT_EQ(call.at("text").as_string(), "the account\nis closed");
     EXPECT_GT(call.at("begun_us").to_number<int>(), 0);
-    EXPECT_EQ(said.at("actions").as_array().size(), 2u);
-    EXPECT_EQ(said.at("actions").at(1).at("why").as_string(), "ticket 7");
-    EXPECT_TRUE(said.at("wishes").as_array().empty());
+    EXPECT_EQ(report.at("actions").as_array().size(), 2u);
+    EXPECT_EQ(report.at("actions").at(1).at("why").as_string(), "ticket 7");
+    EXPECT_TRUE(report.at("wishes").as_array().empty());
 }
 
 TEST_F(TxnCommand, KnowsATransactionByItsNumber) {
     open();
-    const auto which = run(of_both()).gid();
+    const auto transaction = run(of_both()).gid();
     auto settings = order(kind::show);
-    settings.transaction = std::to_string(which.number);
-    EXPECT_THAT(look(settings), testing::StartsWith(which.text()));
+    settings.transaction = std::to_string(transaction.number);
+    EXPECT_THAT(look(settings), testing::StartsWith(transaction.text()));
     for (const char* unknown : {"99", "0000000000000001-1"}) {
         settings.transaction = unknown;
         EXPECT_EQ(exit_of([&] { look(settings); }), tool::exit_code::nothing_to_do) << unknown;
@@ -187,8 +191,8 @@ TEST_F(TxnCommand, SaysThatThereIsNothingToDo) {
         return exit_of([&] { say(settings); });
     };
     EXPECT_EQ(exit_code(order(kind::force, ended)), tool::exit_code::nothing_to_do);
-    const auto which = make_stuck();
-    auto skip = order(kind::skip, which);
+    const auto transaction = make_stuck();
+    auto skip = order(kind::skip, transaction);
     skip.branch = 1;
     EXPECT_EQ(exit_code(skip), tool::exit_code::nothing_to_do) << "that one is finished";
     skip.branch = 3;
@@ -197,12 +201,12 @@ TEST_F(TxnCommand, SaysThatThereIsNothingToDo) {
 
 TEST_F(TxnCommand, SaysThatNoCoordinatorAnswers) {
     open();
-    const auto which = make_stuck();
+    const auto transaction = make_stuck();
     tcc_->async_stop(asio::use_future).get();
-    auto retry = order(kind::retry, which);
+    auto retry = order(kind::retry, transaction);
     retry.wait = 1ms;
     EXPECT_EQ(exit_of([&] { say(retry); }), tool::exit_code::no_answer);
-    EXPECT_THAT(look(order(kind::show, which)), HasSubstr("WAITS SINCE"));
+    EXPECT_THAT(look(order(kind::show, transaction)), HasSubstr("WAITS SINCE"));
 }
 
 }  // namespace

@@ -19,19 +19,19 @@ using tool::changes_between;
 using tool::lock_change;
 
 party_view party(std::uint64_t session, std::uint64_t token = 0) {
-    party_view made;
-    made.session.low = session;
-    made.token.value = token;
-    return made;
+    party_view view;
+    view.session.low = session;
+    view.token.value = token;
+    return view;
 }
 
 lock_view lock(std::string name, std::vector<party_view> holders, std::vector<party_view> waiters) {
-    lock_view made;
-    made.name = std::move(name);
-    made.waiter_count = waiters.size();
-    made.holders = std::move(holders);
-    made.waiters = std::move(waiters);
-    return made;
+    lock_view view;
+    view.name = std::move(name);
+    view.waiter_count = waiters.size();
+    view.holders = std::move(holders);
+    view.waiters = std::move(waiters);
+    return view;
 }
 
 /// "what name session", one for each change.
@@ -123,9 +123,9 @@ public:
 
 private:
     client_config config() {
-        client_config made = world_.config();
-        made.observer = &feed_;
-        return made;
+        client_config config = world_.config();
+        config.observer = &feed_;
+        return config;
     }
 
     tool_world& world_;
