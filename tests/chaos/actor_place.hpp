@@ -6,7 +6,7 @@
 
 namespace mortise::test {
 
-/// Where a process must run. An actor's command line names it by a word.
+/// The surroundings in which a process runs. An actor's command line names them by a word.
 enum class actor_place {
     here,
     /// A new namespace for process ids, in which the process has the first id, and a new /proc:

@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// What a command finds in its environment.
+/// The variables of the environment in which a command runs.
 struct found {
     std::string token, domain, slot;
 

@@ -52,8 +52,8 @@ protected:
     /// back was sent. The mark of each shard must be its last row, at the broker and in the table.
     /// While a relay runs, not all of that holds yet.
     void expect_exactly_once() const;
-    /// What is wrong with the sent messages, apart from the marks; empty if nothing is. `left_out`
-    /// ignores messages whose id came before.
+    /// Describes what is wrong with the sent messages, apart from the marks; empty if nothing is.
+    /// `left_out` ignores messages whose id came earlier.
     enum class repetitions { refused, left_out };
     std::string what_is_wrong(repetitions how = repetitions::refused) const;
 

@@ -18,7 +18,7 @@ public:
 
     asio::awaitable<result<txn::reply>> carry_out(txn::call call) override;
 
-    /// What the judge reads from the database at the end.
+    /// Reads from the database what the judge needs at the end.
     static transfer_ledger::books read_books(const std::filesystem::path& database);
 
 private:

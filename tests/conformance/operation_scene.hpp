@@ -31,7 +31,7 @@ public:
     lock_client& one() noexcept { return *one_; }
     lock_client& other() noexcept { return other_; }
 
-    // What the operation begins with; each function returns when that is so.
+    // Prepare the state in which the operation begins; each function returns when it is reached.
     void hold_mine(lock_options options = lock_options());
     void hold_set();
     void let_mine_linger();
@@ -43,8 +43,8 @@ public:
     void lend(std::string name, lock_options options = lock_options());
     /// The same; `lent_view` becomes the view of the lock while the other client holds it.
     void lend_and_see(std::string name);
-    /// Like `lend`, and once more much later if nobody has seen the change: in real time it may be
-    /// over before the operation has begun to look. That is rare: see `shown_again`.
+    /// Like `lend`, and again much later if nobody has seen the change: in real time the change may
+    /// be over before the operation begins to look. That is rare: see `shown_again`.
     void show_a_change(std::string name);
     /// Whether the second time was needed.
     bool shown_again() const noexcept { return shown_again_; }
@@ -71,7 +71,7 @@ public:
     bool let_go();
     /// Whether the other client gets every lock at once.
     bool all_free();
-    /// Who holds and wants what, for people.
+    /// Describes the holders and the waiters, for people.
     std::string seen_at_store();
     /// Ends the session of `one`.
     error_code stop();
@@ -82,7 +82,7 @@ public:
     lease mine;  ///< The lease of "mine", held by `one`.
     lease_set mine_all;
     owner_id owner = owner_id::draw();
-    std::optional<lock_view> lent_view;  ///< What `lend_and_see` saw.
+    std::optional<lock_view> lent_view;  ///< Set by `lend_and_see`.
 
 private:
     lease acquire(lock_client& client, std::string name, lock_options options);

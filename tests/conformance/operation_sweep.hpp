@@ -76,8 +76,8 @@ protected:
 
     /// @return as above; untouched if there were fewer messages.
     run_result run_with(std::size_t nth, sim::fate how);
-    /// Ends a scene in which an answer may be lost: what stays is withdrawn in the end, and locks
-    /// work.
+    /// Ends a scene in which an answer may be lost: entries that stay are withdrawn in the end, and
+    /// locks work.
     void close_after_fault(operation_scene& scene);
 
     std::size_t shown_again_ = 0;

@@ -13,7 +13,7 @@
 
 namespace mortise::test {
 
-/// What a cancellation does to an operation, in the words of docs/cancellation.md.
+/// The effect of a cancellation on an operation, in the words of docs/cancellation.md.
 enum class cancelled {
     ends_the_wait,      ///< It ends with `operation_aborted`, unless it came too late.
     ends_the_question,  ///< The same; but it waits for nothing except the answer of the store.

@@ -97,7 +97,7 @@ void release(scene& at, slot_type slot, done_function done) {
     at.mine.async_release(into(at, slot, std::move(done)));
 }
 
-// Completes by a post, since nobody hears of the end of such a release.
+// Completes by a post, since such a release has no handler.
 void drop(scene& at, slot_type, done_function done) {
     at.drop_mine();
     asio::post(at.harness().executor(), [done = std::move(done)] { done({}); });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Clients, leases and what is built on them, used from four threads. What a lock protects here is
-// not atomic, so that the thread sanitizer sees each pair of holders who met.
+// Clients, leases and the classes built on them, used from four threads. The data behind a lock is
+// not atomic here, so that the thread sanitizer sees each pair of holders who met.
 #include "conformance/threaded_world.hpp"
 #include "mortise/election.hpp"
 #include "mortise/lock_observer.hpp"

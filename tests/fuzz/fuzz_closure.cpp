@@ -41,7 +41,7 @@ public:
         return writer_.get();
     }
 
-    /// What a closure left in the connection goes with it.
+    /// Closes the connection, and with it whatever a closure left there.
     void close_writer() { writer_.reset(); }
 
     bool unchanged() {
@@ -67,7 +67,7 @@ private:
         const int code = ::sqlite3_open((scratch_.path() / "shop.db").c_str(), &db);
         handle result(db);
         MORTISE_ASSERT(code == SQLITE_OK);
-        constexpr int steps = 1'000'000;  // What a statement may cost is the user's business.
+        constexpr int steps = 1'000'000;  // The library sets no limit to the cost of a statement.
         ::sqlite3_progress_handler(
             db, steps, [](void*) { return 1; }, nullptr
         );

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Any command line is understood or refused with the exit code for it; what is understood is within
-// its limits, and what the user wrote is passed on as it was written.
+// Any command line is understood or refused with the exit code for it. The settings of one that is
+// understood are within their limits, and the user's words are passed on as they were written.
 #include "command_line.hpp"
 #include "common/exit_code.hpp"
 #include "common/failure.hpp"

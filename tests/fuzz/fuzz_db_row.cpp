@@ -92,7 +92,7 @@ MORTISE_FUZZ_TARGET(db_row) {
     MORTISE_ASSERT(code == SQLITE_OK);
     ::sqlite3_limit(opened, SQLITE_LIMIT_VDBE_OP, 25'000);
     ::sqlite3_limit(opened, SQLITE_LIMIT_LENGTH, 100'000);
-    // What a statement may cost is the user's business; here it ends.
+    // The library sets no limit to the cost of a statement; here one is needed.
     const auto stop = [](void* left) { return --*static_cast<int*>(left) < 0 ? 1 : 0; };
     int left = 200;
     ::sqlite3_progress_handler(opened, 1'000, stop, &left);

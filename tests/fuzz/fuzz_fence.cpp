@@ -77,7 +77,7 @@ private:
         return token;
     }
 
-    /// What is forgotten is refused all the same, up to the highest token of it.
+    /// The tokens of forgotten resources are still refused, up to the highest of them.
     void forget(const token_domain& domain) {
         const auto keep = in_.pick(3);
         const auto limit = in_.pick(3);

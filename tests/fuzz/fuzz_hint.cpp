@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// A datagram is one of ours or it is nothing; what is understood can be said again.
+// A datagram that is no hint is ignored; a hint that was decoded can be encoded again.
 #include "fuzz/target.hpp"
 #include "store/sqlite/hint_sender.hpp"
 
@@ -34,7 +34,7 @@ MORTISE_FUZZ_TARGET(hint) {
         std::copy_n(given.begin() + unused_at, unused_end - unused_at, again.begin() + unused_at);
         MORTISE_ASSERT(std::equal(again.begin(), again.end(), given.begin()));
     }
-    // What the network did to one of ours.
+    // A hint of ours that the network spoiled.
     for (std::size_t i = 0; i < std::min(raw.size(), bytes.size()); ++i)
         bytes[i] ^= static_cast<std::byte>(raw[i]);
     if (const auto bent = decode(bytes))

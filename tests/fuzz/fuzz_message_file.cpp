@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The lines of a message file: what a sink has written is read as it was, whatever was torn off its
-// end; anything else is refused, and no byte of it is taken for a batch of ours.
+// The lines of a message file: a file of a sink is read as it was written, whatever was torn off
+// its end; anything else is refused, and no byte of it is taken for a batch of ours.
 #include "fuzz/target.hpp"
 #include "sinks/message_lines.hpp"
 

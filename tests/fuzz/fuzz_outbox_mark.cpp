@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What a relay keeps as text and bytes of its own: marks at a sink, headers in a column. Whatever
-// stands there, it is refused, or is what was written.
+// Texts and bytes that only a relay writes: marks at a sink, headers in a column. Any other content
+// must be refused.
 #include "fuzz/target.hpp"
 #include "mortise/outbox/mark.hpp"
 #include "table/key_hash.hpp"
@@ -29,7 +29,7 @@ mark some_mark(input& in) {
     return result;
 }
 
-// Whoever reads less than the whole text, or another one, must not take it for a mark.
+// A reader who gets only a part of the text, or another text, must not take it for a mark.
 void check_written(const mark& original, std::size_t cut, std::size_t changed, std::uint8_t by) {
     const std::string text = original.text();
     MORTISE_ASSERT(text.find_first_of("\t\n\r") == std::string::npos);

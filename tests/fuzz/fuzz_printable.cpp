@@ -36,7 +36,7 @@ std::string from_hexadecimal(std::string_view digits) {
     return bytes;
 }
 
-// What `printable` escaped.
+// Reverses `printable`.
 std::string plain(std::string_view text) {
     std::string bytes;
     while (!text.empty()) {

@@ -34,7 +34,7 @@ type type_of(const redis_value& value, bool other) {
     return type::null;
 }
 
-// What the last node gave.
+// Returns the result of the last node.
 std::optional<redis_value>
 add_nodes(reply_builder& into, const redis_value& value, std::size_t depth, bool other) {
     const type node_type = type_of(value, other);

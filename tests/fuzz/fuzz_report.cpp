@@ -59,7 +59,7 @@ void check_report(const tool::lock_report& report, const std::string& store) {
     MORTISE_ASSERT(read.at("holders").as_array().size() == report.view.holders.size());
 }
 
-// Who holds what: what was acquired less what was released must be the difference.
+// The locks acquired less the locks released must be the difference of the two views.
 void check_changes(const std::vector<lock_view>& before, const std::vector<lock_view>& after) {
     std::map<std::string, std::ptrdiff_t> holders;
     for (const lock_view& each : before)

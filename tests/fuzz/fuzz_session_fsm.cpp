@@ -108,8 +108,8 @@ private:
         MORTISE_ASSERT((state != session_fsm::state::none) == session_.open());
         if (state == session_fsm::state::held)
             MORTISE_ASSERT(now_ < session_.verified() + timing_.window);
-        // Whoever is not sure any more has been told, or is due to be: now, or where others wait
-        // for the end of the window, before they can be served.
+        // A client that is unsure has been told, or an alarm is due: now, or, if others wait for
+        // the end of the window, before the store can serve them.
         if (state == session_fsm::state::unsure) {
             const auto due = others_wait_ ? session_.verified() + timing_.window : now_;
             MORTISE_ASSERT(told_ || session_.alarm_at() <= due);

@@ -155,7 +155,7 @@ private:
     slot_file& slots_;
 };
 
-// What a session of this process makes of the slots of the others.
+// Checks how a session of this process reads the slots of the others.
 void check_neighbours(const place& where, const std::shared_ptr<slot_file>& slots, std::size_t at) {
     const slot_word word = slots->word(at);
     store_detail::neighbour self{at, word.incarnation(), 1, slots->view(at).key};

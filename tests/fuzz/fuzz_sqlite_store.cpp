@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// An SQLite store in whose files stands anything: each call works or gives a code, whatever it
-// gives is within the limits of its type, and no process crashes or hangs.
+// An SQLite store with any content in its files: each call works or gives a code, all results are
+// within the limits of their types, and no process crashes or hangs.
 #include "fuzz/foreign_rows.hpp"
 #include "fuzz/foreign_slots.hpp"
 #include "fuzz/store_image.hpp"
@@ -221,7 +221,7 @@ private:
         time_->advance(spans[in_.pick(spans.size())]);
     }
 
-    // What the shell does with each heartbeat, and with a hint.
+    // Does the work of the shell at each heartbeat, and at a hint.
     void beat() {
         const auto own = state_.session();
         if (!own)

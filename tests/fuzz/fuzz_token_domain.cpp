@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Names of domains and of their slots: what is taken is kept as it is, and a slot is written in one
+// Names of domains and of their slots: a valid name is kept as it is, and a slot is written in one
 // way only.
 #include "fuzz/target.hpp"
 #include "mortise/lock_mode.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Records of a coordinator's log, and names of transactions: whatever they hold, they are refused
-// or can be carried out, and what was read is written as it was.
+// Records of a coordinator's log, and names of transactions: any content is refused or can be
+// carried out, and a record that was read is written again as it was.
 #include "core/tcc_fsm.hpp"
 #include "fuzz/target.hpp"
 #include "log/plan.hpp"
@@ -15,7 +15,7 @@ namespace {
 
 using txn::core::tcc_fsm;
 
-// Whoever takes such a transaction up brings it to its end.
+// Carries a transaction that was taken up to its end.
 void carry_through(tcc_fsm& fsm, tcc_fsm::steps next, bool confirm) {
     std::size_t calls = 0;
     bool settled = false;

@@ -10,7 +10,7 @@
 
 namespace mortise::fuzz {
 
-/// What every refusal has: a code of ours, what to do, and a text of bounded length.
+/// Checks the parts of a refusal: a code of ours, what to do, and a text of bounded length.
 inline void check_refusal(const error& why) {
     constexpr std::size_t text_max = 16'384;
     MORTISE_ASSERT(why.code().failed() && why.code().category() == error_category());

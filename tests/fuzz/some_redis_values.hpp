@@ -19,7 +19,7 @@ inline std::string some_script_text(test::byte_source& in) {
         "shop#1 a-name-of-25-characters-x a-name-of-26-characters-xy 4:name 1:1 2:77 0: "
         "0123456789abcdeffedcba9876543210 0123456789abcdeffedcba9876543210ffffffff"
     );
-    // What is used up gives zeros: then this comes to an end.
+    // An input that is used up gives zeros, so this loop ends.
     std::string text = known.pick(in, 8);
     for (auto more = in.pick(8); more != 0; --more)
         text += ' ' + known.pick(in, 8);

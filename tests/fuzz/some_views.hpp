@@ -14,7 +14,7 @@
 
 namespace mortise::fuzz {
 
-/// What a store may say of its locks: names and labels of any bytes, numbers at their limits.
+/// Views that a store may return: names and labels of any bytes, numbers at their limits.
 class some_views {
 public:
     explicit some_views(test::byte_source& in) : in_(in) {}

@@ -19,7 +19,7 @@
 namespace mortise::fuzz {
 namespace {
 
-// What both processes see.
+// Shared by both processes.
 struct board {
     std::size_t inputs = 0;
     bool under_way = false;

@@ -15,8 +15,8 @@ namespace mortise::fuzz {
 
 using input = test::byte_source;
 
-/// One thing that is fed with bytes. What is wrong with it shows by the end of the process: an
-/// assertion, a sanitizer, an exception that nobody caught.
+/// A function that is fed with bytes. A fault shows as the end of the process: an assertion, a
+/// sanitizer, an exception that nobody caught.
 struct target {
     std::string_view name;
     void (*run)(input);

@@ -16,7 +16,7 @@ struct conditions {
     /// The server cannot write its snapshots.
     bool disk_failed = false;
     std::string password;  ///< If not empty, clients must log in with it.
-    /// What the user may not use: names of commands in small letters, and channels.
+    /// The user may not use these: names of commands in small letters, and channels.
     std::set<std::string> forbidden_commands;
     std::set<std::string> forbidden_channels;
 };

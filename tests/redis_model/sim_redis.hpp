@@ -19,7 +19,7 @@ namespace mortise::redis_model {
 
 class sim_endpoint;
 
-/// What a simulated server still knows after a restart.
+/// The data that a simulated server still has after a restart.
 enum class kept : std::uint8_t {
     all,       ///< All but its connections and scripts.
     nothing,   ///< No keys.

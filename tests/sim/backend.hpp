@@ -36,7 +36,7 @@ public:
     /// Ends all faults.
     virtual void heal() = 0;
 
-    /// What stopped clients left behind; empty: nothing.
+    /// Describes what stopped clients left behind; empty if nothing.
     virtual std::string residue() = 0;
 
 protected:

@@ -15,7 +15,7 @@
 
 namespace mortise::test {
 
-/// Sees what no process can: what all processes believe at one moment.
+/// Sees the beliefs of all processes at one moment, as no process can.
 class judge {
 public:
     /// Watches a lease as long as it lives.

@@ -20,7 +20,7 @@ class world;
 
 namespace mortise::test {
 
-/// What the locks protect: numbers in a process of its own, read and written by messages. The
+/// The data behind the locks: numbers in a process of its own, read and written by messages. The
 /// numbers check themselves: each writer writes one more than it has read, so a number that does
 /// not grow by one with each write has lost an update.
 class resource {

@@ -18,7 +18,7 @@
 
 namespace mortise::test {
 
-/// What the processes of a run share.
+/// Shared by the processes of a run.
 class shop_floor {
 public:
     shop_floor() = default;
@@ -32,9 +32,9 @@ public:
     std::uint64_t errors = 0;  ///< Failed acquires, apart from `busy` and cancellation.
 };
 
-/// What a process does with locks in one life. Its workers acquire in every possible way, work on
-/// the numbers that the locks protect, and release. After the chaos each worker acquires every lock
-/// once more, and must succeed.
+/// The work of a process with locks in one life. Its workers acquire in every possible way, work on
+/// the numbers behind the locks, and release. After the chaos each worker acquires every lock once
+/// more, and must succeed.
 class shop {
 public:
     static constexpr std::size_t workers = 2;

@@ -26,11 +26,11 @@ public:
     virtual void shake(clock::time_point) {}
     /// Makes the store available to everybody again.
     virtual void settle() {}
-    /// What was done to the store, and how often.
+    /// The faults that were caused at the store, and how often.
     virtual std::vector<std::pair<std::string, std::size_t>> blows() const { return {}; }
 
-    /// What sessions left behind once nobody uses the store, and the faults that it finds in
-    /// itself. Empty if there is nothing.
+    /// Describes what sessions left behind once nobody uses the store, and the faults that the
+    /// store finds in itself. Empty if there is nothing.
     virtual std::string residue() = 0;
 };
 

@@ -26,7 +26,7 @@ public:
     asio::awaitable<void> rage(std::chrono::milliseconds span);
 
 private:
-    /// What must be done to the process on a seat.
+    /// A step to take later for the process on a seat.
     struct task {
         clock::time_point when;
         std::size_t seat = 0;

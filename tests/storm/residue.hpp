@@ -7,9 +7,9 @@
 
 namespace mortise::storm {
 
-/// What sessions left in a store that nobody uses any longer, and the faults that it finds in
-/// itself: in its tables, in the mapped file, and in the folder with the sockets. Empty if there is
-/// nothing.
+/// Describes what sessions left in a store that nobody uses any longer, and the faults that the
+/// store finds in itself: in its tables, in the mapped file, and in the folder with the sockets.
+/// Empty if there is nothing.
 std::string residue_in(const std::filesystem::path& database);
 
 }  // namespace mortise::storm

@@ -17,8 +17,8 @@ namespace mortise::storm {
 
 namespace asio = boost::asio;
 
-/// What the locks protect: a number for each lock, and for each of its permits, behind a fence. The
-/// numbers live in the process that is never stopped, and workers reach them over sockets.
+/// The data behind the locks: a number for each lock, and for each of its permits, behind a fence.
+/// The numbers live in the process that is never stopped, and workers reach them over sockets.
 class resource_desk {
 public:
     explicit resource_desk(asio::any_io_executor executor) : executor_(std::move(executor)) {}

@@ -32,7 +32,7 @@ struct round {
     std::uint64_t writes = 0;
     std::uint64_t refused = 0;  ///< Late reads and writes that the fence refused.
 
-    /// What must not happen but did. Empty if all is well.
+    /// The faults of this round. Empty if all is well.
     std::vector<std::string> verdict;
 };
 

@@ -28,7 +28,7 @@ public:
 private:
     using dice = std::mt19937_64;
 
-    /// What one coroutine wants at one moment.
+    /// The next step of one coroutine.
     struct wish {
         std::size_t lock = 0;
         lock_mode mode;

@@ -9,7 +9,7 @@
 
 namespace mortise::storm {
 
-/// What a process of the storm is told at its start.
+/// The arguments of a process of the storm.
 struct worker_order {
     worker_order() = default;
 

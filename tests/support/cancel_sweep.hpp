@@ -15,7 +15,7 @@
 
 namespace mortise::test {
 
-/// What a sweep cancels. One object for each step, in a world of its own.
+/// The operation that a sweep cancels. One object for each step, in a world of its own.
 class sweep_case {
 public:
     virtual ~sweep_case() = default;

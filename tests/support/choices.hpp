@@ -11,7 +11,7 @@
 
 namespace mortise::test {
 
-/// Where a random walk gets its choices from: from a seed, or from bytes that a fuzzer makes.
+/// The source of the choices of a random walk: a seed, or bytes that a fuzzer makes.
 class choices {
 public:
     explicit choices(std::uint64_t seed) : from_(std::mt19937_64(seed)) {}

@@ -41,7 +41,7 @@ public:
     std::atomic<bool> for_good{false};
     std::atomic<int> result{0};
 
-    /// Loses, as after a power failure, what was written since the last sync of its file, except
+    /// Loses all that was written since the last sync of its file, as after a power failure, except
     /// the first `kept` writes. No database may be open. One thread.
     void lose_unsynced(std::size_t kept);
     /// How many writes would be lost.

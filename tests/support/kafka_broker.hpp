@@ -47,7 +47,7 @@ public:
 
     /// Stops it as an administrator does (SIGTERM).
     void stop();
-    /// Kills it (SIGKILL). What it had acknowledged is in the system's cache, so it stays.
+    /// Kills it (SIGKILL). Acknowledged records are in the system's cache, so they stay.
     void kill();
     /// Suspends it (SIGSTOP): it stays connected and does nothing until `resume`.
     void suspend() { running().suspend(); }
@@ -79,8 +79,8 @@ private:
     std::unique_ptr<child_program> process_;
 };
 
-/// One broker for all of this program's tests that need no more than topics of their own. It
-/// starts when it is first asked for, which must be on the main thread.
+/// One broker for all tests of this program that need only topics of their own. It starts when it
+/// is first asked for, which must be on the main thread.
 kafka_broker& shared_kafka();
 
 /// A name that no other call has given: for topics and transactional ids at the shared broker.

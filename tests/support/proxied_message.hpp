@@ -43,8 +43,8 @@ private:
     std::array<std::uint64_t, 3> counts_{};
 };
 
-/// What a `redis_proxy` does with one message. Everything behind it on the same way of the same
-/// connection comes later, since TCP has no holes.
+/// The treatment of one message by a `redis_proxy`. Everything behind it on the same way of the
+/// same connection comes later, since TCP has no holes.
 class proxy_deed {
 public:
     enum class kind : std::uint8_t {

@@ -16,7 +16,7 @@ namespace mortise::test {
 
 class proxy_link;
 
-/// What the connections of a `redis_proxy` share. It lives as long as the last of them.
+/// Shared by the connections of a `redis_proxy`. It lives as long as the last of them.
 class proxy_core : public std::enable_shared_from_this<proxy_core> {
 public:
     using kind = proxied_message::kind;
@@ -33,7 +33,7 @@ public:
     void cut_all();
     void end();
 
-    /// Counts a message and says what is to be done to it.
+    /// Counts a message and decides on its treatment.
     proxy_deed judge(proxied_message message);
 
     const std::shared_ptr<coro::time_source>& time() const noexcept { return time_; }

@@ -46,7 +46,7 @@ raw_kafka open_raw_producer(const std::string& address, raw_kafka_settings setti
 void check_raw_kafka(rd_kafka_error_t* error);
 void check_raw_kafka(rd_kafka_resp_err_t code);
 
-/// What the cluster says of itself, or of one topic; null if it does not answer in time.
+/// Asks the cluster for its metadata, or for that of one topic; null if it does not answer in time.
 raw_kafka_owned<const rd_kafka_metadata_t>
 raw_kafka_metadata(const raw_kafka& handle, rd_kafka_topic_t* topic, int limit_ms);
 

@@ -52,7 +52,7 @@ public:
     /// Sends these bytes as they are.
     void send_bytes(std::string_view bytes);
 
-    /// Whether the server ends this connection within `limit`. What else comes is thrown away.
+    /// Whether the server ends this connection within `limit`. Other input is thrown away.
     bool ends_within(std::chrono::milliseconds limit);
 
     /// The fields of a section of `INFO`.

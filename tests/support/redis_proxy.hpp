@@ -54,7 +54,7 @@ public:
     /// Sets who is asked about each message for which `at` has no order.
     void decide(std::function<proxy_deed(const proxied_message&)> judge);
 
-    /// How many messages came by, whatever was done to them.
+    /// The number of messages that came by, including those that were lost or changed.
     std::uint64_t count(kind type) const noexcept;
     /// The same of one connection. @throws std::out_of_range
     std::uint64_t count(kind type, std::uint64_t connection) const;

@@ -45,7 +45,7 @@ public:
     pid_t pid() const { return running().pid(); }
     bool runs() const { return process_ && !process_->ended(); }
 
-    /// What the server keeps, and its redis.conf, which the server itself may rewrite.
+    /// The data of the server, and its redis.conf, which the server itself may rewrite.
     const std::filesystem::path& folder() const noexcept { return folder_.path(); }
     std::string log() const;
 
@@ -82,8 +82,8 @@ std::string replica_of(const redis_server& primary);
 /// Waits until `count` replicas have all of the data. @throws std::runtime_error
 void await_replicas(raw_redis& primary, std::size_t count);
 
-/// One server for all of this program's tests that need no more than keys of their own. It starts
-/// when it is first asked for, which must be on the main thread.
+/// One server for all tests of this program that need only keys of their own. It starts when it is
+/// first asked for, which must be on the main thread.
 redis_server& shared_redis();
 
 }  // namespace mortise::test

@@ -17,7 +17,7 @@ class scratch_folder {
 public:
     enum class place {
         disk,
-        memory,  ///< Where the host has that: a sync costs nothing there.
+        memory,  ///< If the host has that: a sync costs nothing there.
     };
 
     explicit scratch_folder(place where = place::disk) {

@@ -29,7 +29,7 @@ public:
     /// Carries out the call, behind the barrier. A transaction must be open.
     static result<txn::reply> carry_out(db::connection& on, const txn::call& call);
 
-    /// What a judge looks at in the end.
+    /// The figures that a judge compares at the end.
     struct books {
         std::int64_t cents = 0;     ///< In all accounts.
         std::int64_t reserved = 0;  ///< Taken from accounts, or promised to them, and not settled.
@@ -39,8 +39,8 @@ public:
     static books read(db::connection& on);
 };
 
-/// What is wrong with the books of two banks at the end, by what the log says was confirmed; empty
-/// if nothing is.
+/// Describes what is wrong with the books of two banks at the end, by the confirmations in the log;
+/// empty if nothing is.
 std::string judge_books(
     const transfer_ledger::books& here,
     const transfer_ledger::books& there,

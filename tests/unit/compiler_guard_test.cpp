@@ -166,7 +166,8 @@ TEST_F(CompilerGuard, G2ATemporaryCallableWithTrivialCaptures) {
     });
 }
 
-// G3: what owns memory and is passed to an awaited call is a class with a declared constructor.
+// G3: a type that owns memory and is passed to an awaited call is a class with a declared
+// constructor.
 
 class message {
 public:

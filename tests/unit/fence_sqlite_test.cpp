@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The fence in the user's database: what it lets in, and the update that is lost without a raise.
+// The fence in the user's database: tokens that pass, and the update that is lost without a raise.
 #include "mortise/fence/sqlite.hpp"
 #include "mortise/token_domain.hpp"
 

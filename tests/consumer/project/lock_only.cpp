@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// A program that is linked with no store but that in memory: what it is told of the others.
+// A program that is linked with the store in memory only, and what the errors for the others say.
 #include <mortise/error.hpp>
 #include <mortise/open_store.hpp>
 

@@ -18,7 +18,7 @@ constexpr asio::cancellation_type all_types[] = {
     asio::cancellation_type::partial,
     asio::cancellation_type::total};
 
-/// What goes on around the acquire that is cancelled.
+/// The situation of the acquire that is cancelled.
 enum class scene { free, held_for_a_while, attempt, lost_push, opened_before };
 
 std::string name_of(scene setting) {
@@ -130,7 +130,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& each) { return name_of(each.param); }
 );
 
-/// One run with the n-th reply lost. @return whether there was none to lose any more.
+/// One run with the n-th reply lost. @return whether there were fewer replies
 bool run_with_lost_reply(std::size_t nth) {
     client_world world;
     lock_client alice = world.client();
@@ -153,7 +153,8 @@ bool run_with_lost_reply(std::size_t nth) {
     } else {
         EXPECT_TRUE(outcome.held.held());
     }
-    // Whoever holds now, the lock comes free: nothing is doubled, and nothing blocks its own owner.
+    // The lock comes free, whoever holds it now: nothing is doubled, and nothing blocks its own
+    // owner.
     outcome.held = lease();
     world.pass(5s);
     EXPECT_EQ(world.server.entries(), 0u);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The moments at which a signal may come, one by one. That nothing lies between them is what the
-// sweeps show.
+// The moments at which a signal may come, one by one. The sweeps show that there are no others.
 #include "mortise/coro/sleep.hpp"
 #include "support/print.hpp"
 #include "unit/client/client_world.hpp"

@@ -85,7 +85,8 @@ TEST(ClientEnd, LeasesAreLostFromTheCallOn) {
     }
 }
 
-// Who lets go of a lease because it is lost by that call must not pass the lock on inside.
+// The handler of a waiter may let go of a lease that is lost by this call; that must not pass the
+// lock on inside of the call.
 TEST(ClientEnd, NobodyIsServedFromTheCallOn) {
     for (const bool stopped : {true, false}) {
         SCOPED_TRACE(stopped ? "async_stop" : "destructor");

@@ -16,7 +16,7 @@
 
 namespace mortise::test {
 
-/// What an acquire came to, for tests that drive handlers one by one.
+/// The result of an acquire, for tests that drive handlers one by one.
 struct acquire_outcome {
     acquire_outcome() = default;
 

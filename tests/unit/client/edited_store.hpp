@@ -13,7 +13,7 @@
 
 namespace mortise::test {
 
-/// What a client hears of its store, under the hand of a test.
+/// The messages of a store to its client, which a test may change.
 struct edited_line {
     edited_line() = default;
 

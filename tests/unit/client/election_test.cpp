@@ -54,7 +54,7 @@ private:
     client_world& world_;
 };
 
-/// What became of a candidate.
+/// The result of a candidate's run.
 class candidacy {
 public:
     candidacy() = default;

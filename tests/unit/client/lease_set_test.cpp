@@ -25,7 +25,7 @@ namespace {
 using namespace std::chrono_literals;
 using name_list = std::vector<std::string>;
 
-/// What came of an acquire of several.
+/// The result of an acquire of several locks.
 struct set_outcome {
     set_outcome() = default;
 
@@ -240,7 +240,7 @@ TEST(LeaseSet, ReleasesAllAndSaysWhatWasLost) {
     EXPECT_EQ(result, errc::lease_lost);
     EXPECT_EQ(world.server.entries(), 0u);
 
-    // What is empty has nothing to release, to lose or to hold.
+    // An empty set has nothing to release, to lose or to hold.
     done = false;
     // It knows no client, and so no executor but the handler's own.
     held.async_release(asio::bind_executor(world.context, [&](error_code code) {
@@ -315,7 +315,7 @@ TEST(LeaseSet, AWaitForALossCanBeCancelled) {
     EXPECT_TRUE(held.held());
 }
 
-/// Where the locks are when an acquire of "a", "b" and "c" is cancelled.
+/// The place of the locks when an acquire of "a", "b" and "c" is cancelled.
 enum class set_scene { free, first_held, middle_held };
 
 /// One run: the signal comes before the n-th handler. @return whether the run ended untouched.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// One lock inside one client: what is passed on without the store, and what is not.
+// One lock inside one client: grants that are passed on without the store, and others.
 #include "client_world.hpp"
 
 #include <chrono>

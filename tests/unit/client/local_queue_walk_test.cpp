@@ -21,7 +21,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// What is used under one lock: knows who is there, and the highest token of each domain.
+/// A resource behind one lock: knows who is there, and the highest token of each domain.
 class judged_resource {
 public:
     void enter(const lease& held, const lock_mode& mode) {

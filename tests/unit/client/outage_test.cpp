@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// A store at a server is away for a while: who waits for a lock waits for the store, too.
+// A store at a server is away for a while: a waiter for a lock waits for the store, too.
 #include "unit/client/client_world.hpp"
 #include "unit/client/edited_store.hpp"
 
@@ -209,7 +209,7 @@ TEST_F(Outage, InTheMiddleOfSeveralLocksIsWaitedOut) {
     EXPECT_TRUE(held.held());
 }
 
-// The session ended in the outage, and nobody waited any more: who comes next opens another one.
+// The session ended in the outage, and nobody waited any longer: the next caller opens another one.
 TEST_F(Outage, ThatNobodyWaitsOutKeepsNobodyWaitingAfterwards) {
     lock_client client = remote_client();
     lease held = world.acquire(client, "window");

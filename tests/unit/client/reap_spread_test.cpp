@@ -69,7 +69,7 @@ TEST(ReapSpread, WhoeverWaitsForADeadHolderAsksAtAMomentOfItsOwn) {
     const auto granted = world.time->now();
     EXPECT_GE(granted - died, ttl);
     EXPECT_LE(granted - died, ttl + ttl / 50 + 5ms);
-    // Who would have asked later finds that it is done.
+    // Clients whose turn to ask comes later find that it is done.
     world.pass(1ms);
     const auto asked = std::count_if(observers.begin(), observers.end(), [&](const auto& each) {
         return each.first_after(died + ttl) <= granted + 1ms;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// A worker that takes all that is queued: what it takes, and the end of contexts in a batch.
+// A worker that takes the whole queue at once: the batches, and the end of contexts in a batch.
 #include "mortise/coro/detail/batch_worker.hpp"
 
 #include <boost/asio/bind_executor.hpp>

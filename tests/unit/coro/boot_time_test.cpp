@@ -38,7 +38,7 @@ TEST(BootTime, WaitsInRealTimeInTheOrderOfDeadlines) {
     note('b', 8ms);
     note('c', 12ms);
     note('a', 4ms);  // earlier than the one that the timer is set to
-    context.run();   // and it returns, since nobody waits any more
+    context.run();   // and it returns, since nobody waits any longer
     EXPECT_EQ(order, "abc");
     EXPECT_LT(time->now(), start + 5s);
 }

@@ -41,7 +41,7 @@ void block(std::chrono::milliseconds span) {
     std::promise<void>().get_future().wait_for(span);
 }
 
-/// What a frame holds while it waits; lives as long as the frame.
+/// Held by a frame that waits; lives as long as the frame.
 using witness = std::shared_ptr<int>;
 
 // The primitive lives in the frame that waits on it: a circle that only the context can break.

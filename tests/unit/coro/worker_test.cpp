@@ -247,7 +247,7 @@ TEST(Worker, MayBeDestroyedByItsOwnWork) {
         << "the thread waits for itself";
 }
 
-// What runs in the parent runs nowhere in the child: nobody there waits for its end.
+// The parent's work does not run in the child, so the child must not wait for its end.
 TEST(Worker, AForkedChildWaitsForNoWork) {
     std::promise<void> entered;
     std::promise<void> leave;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Statements that are kept, what they bind and give, and what reading closures may do.
+// Statements that are kept, their parameters and columns, and the limits of reading closures.
 #include "unit/db/db_world.hpp"
 
 #include <gtest/gtest.h>

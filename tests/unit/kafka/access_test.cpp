@@ -30,7 +30,7 @@ protected:
         return config;
     }
 
-    /// Where anything is said of a resource, all else is denied to her.
+    /// Adds a rule. A resource with any rule denies her all else.
     static void rule(
         rd_kafka_ResourceType_t type,
         const std::string& name,
@@ -184,7 +184,7 @@ TEST_F(KafkaAccess, ATopicThatMayNotBeMadeOrReadIsSaid) {
     error_code known;
     cluster.async_ensure_topic({missing, 1}, [&](error_code ec, bool) { created = ec; });
     cluster.async_last_record(written, 0, "key", 0, [&](error_code ec, const auto&) { read = ec; });
-    // It may not look at the topic's settings: what it can see is right.
+    // It may not look at the topic's settings: the visible facts are right.
     cluster.async_ensure_topic({written, 1}, [&](error_code ec, bool) { known = ec; });
     context.run();
     EXPECT_EQ(created, kafka::condition::not_authorized) << created.message();

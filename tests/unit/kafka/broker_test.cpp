@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// That the broker of these tests is a real one: what a stand-in gets wrong, it gets right.
+// The broker of these tests is a real one: it gets right what a stand-in gets wrong.
 #include "support/kafka_broker.hpp"
 #include "support/kafka_reader.hpp"
 

@@ -173,7 +173,7 @@ TEST_F(KafkaCluster, FindsTheNewestRecordOfAKeyBehindControlRecords) {
 TEST_F(KafkaCluster, DoesNotSeeWhatWasAbortedAndWaitsForWhatIsOpen) {
     const auto producer = make_ready();
     commit(*producer, "a", "1");
-    // What a relay leaves that dies in the middle of its batch.
+    // Leave the transaction of a relay that dies in the middle of its batch.
     raw_kafka left =
         open_raw_kafka(RD_KAFKA_PRODUCER, broker_.address(), {{"transactional.id", id_ + "-left"}});
     check_raw_kafka(::rd_kafka_init_transactions(left.get(), 10'000));

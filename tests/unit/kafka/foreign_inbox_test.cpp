@@ -20,7 +20,7 @@ namespace {
 
 using kind = kafka::consumer_event::kind;
 
-/// What a group was told of partition 0.
+/// Returns the offset that the group has stored for partition 0.
 std::int64_t
 told_of(const std::string& address, const std::string& topic, const std::string& group) {
     const raw_kafka by = open_raw_kafka(RD_KAFKA_CONSUMER, address, {{"group.id", group}});

@@ -36,7 +36,7 @@ public:
     std::atomic<bool> working_waits = false;
     std::atomic<int> finds = 0;
 
-    /// What is worked on is lost.
+    /// Loses the present work.
     void lose() {
         asio::post(strand(), [this, self = shared_from_this()] {
             work_lost(kafka::errc::lost, "the test");

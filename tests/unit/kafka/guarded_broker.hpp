@@ -9,7 +9,7 @@
 
 namespace mortise::test {
 
-/// What "alice" says to the guarded broker.
+/// The login of "alice" at the guarded broker.
 inline constexpr const char* alices_password = "alice-tells-nobody";
 
 inline raw_kafka_settings login(const std::string& user, const std::string& password) {

@@ -111,7 +111,7 @@ protected:
         ASSERT_TRUE(event);
         ASSERT_EQ(::rd_kafka_event_error(event.get()), RD_KAFKA_RESP_ERR_NO_ERROR);
     }
-    /// What the group was told of partition 0.
+    /// Returns the offset that the group has stored for partition 0.
     std::int64_t told() const {
         const raw_kafka by =
             open_raw_kafka(RD_KAFKA_CONSUMER, broker_.address(), {{"group.id", group_}});
@@ -373,7 +373,7 @@ TEST_F(KafkaInbox, StartsWhereItIsToldWhenTheInboxHasNothing) {
     how.cluster.settings["auto.offset.reset"] = "latest";
     by.start(how);
     EXPECT_TRUE(eventually([&] { return by.assigned() == 3; })) << by.said();
-    // Where the end is, is asked for a moment later.
+    // The end of the partition is asked for a moment later.
     EXPECT_TRUE(eventually([&] {
         produce(4, 4);
         return by.count() > 0;

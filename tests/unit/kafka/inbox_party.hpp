@@ -38,13 +38,13 @@ public:
     void stop_inbox();
 
     std::vector<kafka::consumer_event> events(kind type) const;
-    /// What the consumer has said, for people.
+    /// The events of the consumer, for people.
     std::string said() const;
     /// So many partitions were given to it and not taken back.
     std::size_t assigned() const;
     outbox::inbox_stats stats() const { return inbox_->stats(); }
 
-    /// By key, what the handler wrote down, in its order.
+    /// The lines that the handler wrote down, by key, in their order.
     std::map<std::string, std::vector<std::string>> written();
     std::size_t count();
     void run(std::function<void(db::connection&)> work);

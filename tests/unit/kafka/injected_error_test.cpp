@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Errors that a real broker gives only now and then, given by librdkafka's stand-in for one. It has
-// no isolation and fences nobody: what is proved here is what is made of an error, and no more.
+// no isolation and fences nobody: these tests prove only the reaction to an error.
 #include "unit/kafka/mock_cluster.hpp"
 
 #include <gtest/gtest.h>
@@ -57,7 +57,7 @@ TEST(KafkaInjected, ErrorsOfATransactionMakeTheRightOutcome) {
         EXPECT_EQ(outcome.type, each.expected)
             << to_string(outcome.type) << ": " << outcome.code.message() << "; " << outcome.text;
         EXPECT_EQ(outcome.refused.empty(), outcome.type != kind::refused);
-        // What is not lost works on; what is lost stays so.
+        // A producer that is not lost works on; a lost one stays lost.
         const auto next = producer.run(one_with_mark());
         EXPECT_EQ(next.type, each.expected == kind::lost ? kind::lost : kind::committed)
             << to_string(next.type) << ": " << next.code.message() << "; " << next.text;

@@ -51,7 +51,7 @@ public:
     kafka::transaction_outcome finish();
 
     kafka::transactional_producer& producer() { return *producer_; }
-    /// As when it goes out of scope. What runs is not waited for.
+    /// Like going out of scope: does not wait for work under way.
     void destroy() { producer_.reset(); }
 
 private:

@@ -52,7 +52,7 @@ public:
         check_raw_kafka(::rd_kafka_mock_broker_set_rtt(cluster_.get(), -1, milliseconds));
     }
 
-    /// What is said of the topic "topic" when its facts are asked for; 0: what they are.
+    /// Sets the error in the metadata of the topic "topic"; 0: none.
     void tell_of_topic(int code) {
         ::rd_kafka_mock_topic_set_error(
             cluster_.get(), "topic", static_cast<rd_kafka_resp_err_t>(code)

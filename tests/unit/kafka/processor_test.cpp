@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// From Kafka to Kafka: what is made of each record is there once, whoever starts, stops or fails.
+// From Kafka to Kafka: the result of each record is there once, whoever starts, stops or fails.
 #include "mortise/kafka/processor.hpp"
 #include "mortise/kafka/transactional_producer.hpp"
 #include "support/eventually.hpp"
@@ -101,7 +101,7 @@ protected:
     }
     KafkaProcessor() : KafkaProcessor(shared_kafka()) {}
 
-    /// What is made of a record: one with the same key and "made of VALUE".
+    /// Makes a record with the same key and "made of VALUE".
     records made_of(const consumed_record& record) const {
         records results;
         results.emplace_back(to_, record.key, "made of " + *record.value);

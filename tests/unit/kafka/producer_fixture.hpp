@@ -43,7 +43,7 @@ protected:
     }
     std::unique_ptr<kafka_user> make_ready() { return make_ready(config()); }
 
-    /// What consumers see, in the end.
+    /// The values that consumers see in the end.
     texts seen() const { return kafka_reader(broker_.address()).settled_values(topic_); }
 
     kafka_broker& broker_;

@@ -274,7 +274,7 @@ TEST_F(KafkaProducer, IsLostWhenItSleptThroughItsOwnTransaction) {
     EXPECT_EQ(seen(), (texts{"a", "b"}));
 }
 
-// Where a key goes depends on their number: what was sent before may be read later.
+// The partition of a key depends on their number: earlier records may be read later.
 TEST_F(KafkaProducer, TellsThatATopicHasMorePartitionsThanBefore) {
     const auto producer = make_ready();
     const auto first = producer->run(batch_of(topic_, {"a"}));

@@ -111,7 +111,7 @@ TEST_F(KafkaRelay, AMessageThatCanNeverArriveIsPutAside) {
     EXPECT_NE(parked[1].reason.value().find("Unknown topic"), std::string::npos);
 }
 
-// Where the limit is, is the broker's business: but one byte more is parked, and one less arrives.
+// The broker sets the limit: one byte above it a message is parked, one byte below it arrives.
 TEST_F(KafkaRelay, MessagesOfNoByteAndOfTheLimitArriveAndLongerOnesAreParked) {
     constexpr std::size_t first = 1'780;
     constexpr std::size_t limit = 2'000;

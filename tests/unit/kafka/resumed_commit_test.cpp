@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A commit that is called again, as librdkafka had no answer yet: what it leaves behind must not be
-// taken for the answer to the next call.
+// A commit that is called again, as librdkafka had no answer yet: its late answer must not be taken
+// for the answer to the next call.
 #include "support/raw_kafka.hpp"
 #include "unit/kafka/mock_cluster.hpp"
 

@@ -10,7 +10,7 @@ namespace {
 
 using kafka::kafka_config;
 
-/// What the producer says of the configuration.
+/// Returns the producer's refusal of the configuration.
 std::string refusal(const kafka_config& config, const std::string& id = "id") {
     try {
         const kafka_user producer(config, id);

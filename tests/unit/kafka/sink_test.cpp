@@ -153,7 +153,7 @@ protected:
 
     texts seen() const { return kafka_reader(broker_.address()).settled_values(topic_); }
 
-    /// What somebody leaves who dies in the middle of a batch of that shard.
+    /// Leaves the transaction of a relay that dies in the middle of a batch of that shard.
     raw_kafka leave_open(std::uint32_t shard, const outbox::mark& mark) {
         raw_kafka left = open_raw_kafka(
             RD_KAFKA_PRODUCER,
@@ -301,7 +301,7 @@ TEST_F(KafkaSink, RefusesAProgressTopicThatIsNone) {
     EXPECT_EQ(opened->unreadable, kafka::errc::not_a_mark);
     EXPECT_NE(opened->unreadable_text.find("nonsense"), std::string::npos);
     EXPECT_FALSE(opened->last);
-    // Whoever has decided where to go on puts a mark in its place.
+    // After the decision where to go on, a mark takes its place.
     const outbox::mark mark = mark_after();
     EXPECT_EQ(trusting.publish(messages({"a"}), mark).type, published::kind::committed);
     EXPECT_EQ(trusting.open(shard_)->last, mark);
@@ -315,7 +315,7 @@ TEST_F(KafkaSink, RefusesAProgressTopicThatDeletesWhatItCompacts) {
         << sink.trouble();
 }
 
-// Which may be looked for at any time; but what is in files is looked at beside the event loop.
+// A path may be checked at any time; but files are read beside the event loop.
 TEST_F(KafkaSink, SaysThatACertificateIsMissingWhenItIsOpened) {
     auto wrong = config();
     wrong.cluster.settings["security.protocol"] = "ssl";

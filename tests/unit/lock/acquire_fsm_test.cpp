@@ -89,7 +89,7 @@ std::string text_of(const error_code& code) {
     return code == aborted ? "aborted" : code == unavailable ? "failed" : code.message();
 }
 
-// Where it stands, from what can be seen of it and from what a copy of it would do.
+// Names the state, by its visible facts and by the reactions of a copy.
 std::string text_of(const acquire_fsm& fsm) {
     std::string text = "requesting";
     acquire_fsm probe = fsm;
@@ -151,7 +151,7 @@ void PrintTo(const cell& row, std::ostream* out) {
     *out << row.from << " -- " << row.event << " --> " << row.action << ", " << row.to;
 }
 
-// What is not in this table does nothing: no action, no other state.
+// An event that is not in this table does nothing: no action, no other state.
 const cell table[] = {
     {"idle", "ready", "request", "requesting"},
     {"idle", "time out", "finish", "done busy"},

@@ -55,7 +55,8 @@ public:
         }
     }
 
-    // Everything works from now on, and the caller wants it no more: it must come to its end.
+    // Everything works from now on, and the caller no longer wants the lock: the walk must come to
+    // its end.
     void come_to_rest() {
         calm_ = true;
         stop(boost::asio::error::operation_aborted);
@@ -266,8 +267,8 @@ private:
         carry_out(fsm_.session_ready());
     }
 
-    // By force, or by a store that lost its memory. Whoever has taken the lock with an answer that
-    // was on its way learns it as any holder does, so such moments are left out.
+    // By force, or by a store that lost its memory. A caller that takes the lock by an answer under
+    // way learns of the loss as any holder does, so such moments are left out.
     void take_away() {
         const bool not_taken = row_ == row::granted && (fsm_.unproved() || fsm_.stopped());
         if ((not_taken || row_ == row::waiting) && replies_.empty())

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What a user can get wrong, and what he is told: the code, the value at fault, and the remedy.
-// What can be wrong with an SQLite file is in tests/unit/sqlite.
+// Mistakes of a user, and what the error says: the code, the value at fault, and the remedy.
+// Mistakes about an SQLite file are in tests/unit/sqlite.
 #include "mortise/open_store.hpp"
 #include "mortise/options.hpp"
 #include "mortise/store/memory.hpp"
@@ -42,7 +42,8 @@ void expect_refusal(const error& wrong, const refusal& expected) {
     EXPECT_EQ(wrong.code(), expected.code) << wrong.what();
     EXPECT_EQ(wrong.value(), expected.value);
     EXPECT_EQ(wrong.remedy(), expected.remedy);
-    // Whoever sees only the text sees all of it; the particular remedy stands for the general one.
+    // A user who sees only the text sees all of it; the particular remedy stands for the general
+    // one.
     const std::string text = wrong.what();
     const std::string message = wrong.code().message();
     const std::string fault = message.substr(0, message.find(": "));

@@ -15,8 +15,8 @@
 
 namespace mortise::core::test {
 
-/// A model of the lock engine that is too simple to be wrong: a line for each lock. It knows who
-/// stands where. What lapses is removed at once, where the engine finds it in time.
+/// A model of the lock engine that is too simple to be wrong: a line for each lock, in the order of
+/// the wishes. It removes a lapsed entry at once, where the engine finds it in time.
 class engine_model {
 public:
     struct wish {
@@ -50,7 +50,7 @@ public:
         return added;
     }
 
-    // Whom the last one who could not have the lock told: "session.id".
+    // The holders that the last wish contended with, as "session.id"; empty if it was granted.
     const std::multiset<std::string>& told() const { return told_; }
 
     bool others_wait(const std::string& name, session_key session) {

@@ -96,7 +96,7 @@ private:
         }
     }
 
-    // What the transaction told, if both know the same just now.
+    // Compares the messages of the transaction, if both know the same just now.
     void note() {
         for (const auto& each : world_.effects) {
             if (each.what != effect::kind::granted)
@@ -259,8 +259,8 @@ private:
         sessions_[at] = world_.open();
     }
 
-    // Which slot is the lowest that is free depends on who is found first: those who lapsed, or
-    // those who leave now.
+    // The lowest free slot depends on who is found first: sessions that lapsed, or those that leave
+    // now.
     void settle_permits() {
         const bool permits = std::any_of(names.begin(), names.end(), [this](const auto& name) {
             const auto first = world_.rows.next(name, true, 0);
@@ -281,7 +281,7 @@ private:
         lapsed_ = false;
     }
 
-    // Whom the lapsed leave something to depends on who can be reached when they are found.
+    // The heirs of lapsed sessions depend on who can be reached when these are found.
     void reach() {
         settle();
         const auto session = some_session();

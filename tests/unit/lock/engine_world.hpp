@@ -137,8 +137,8 @@ public:
         return text;
     }
 
-    /// What the last transaction had to tell, "kind session.id name", and "!" if the holder who is
-    /// told of a grant is to know that others wait.
+    /// The messages of the last transaction, "kind session.id name", and "!" if the holder must
+    /// learn that others wait.
     std::vector<std::string> told() const {
         static constexpr const char* kinds[] = {"granted", "contended", "look_again"};
         std::vector<std::string> all;
@@ -199,7 +199,7 @@ private:
         }
     }
 
-    // Who holds a lock goes together.
+    // Checks that the holders of a lock may hold it together.
     static void
     check_holders(const std::string& name, const store_detail::memory_rows::queue& granted) {
         std::set<std::uint32_t> slots;
@@ -234,7 +234,7 @@ private:
             const auto entry = rows.find(each.to, each.id);
             ASSERT_TRUE(entry && entry->granted && entry->token == each.token)
                 << "told of a grant that is not there: " << each.to << "." << each.id;
-            // Who joins a shared phase has its token, which nobody has had since.
+            // A session that joins a shared phase has its token, which nobody has had since.
             const bool joins = entry->mode.what() == lock_mode::kind::shared &&
                                shared_tokens_[each.name] == each.token;
             EXPECT_TRUE(joins || each.token > highest_token_)

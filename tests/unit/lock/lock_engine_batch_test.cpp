@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Several operations of one session in one transaction: what is told when all is done.
+// Several operations of one session in one transaction, and the messages when all are done.
 #include "core/lock_engine.hpp"
 #include "unit/lock/engine_world.hpp"
 

@@ -22,7 +22,7 @@ using kind = answer::kind;
 constexpr lock_mode exclusive = lock_mode::exclusive();
 constexpr lock_mode shared = lock_mode::shared();
 
-// What happens when session n asks by request n, for each of the modes in turn.
+// The line after session n asked by request n, for each of the modes in turn.
 struct arrivals {
     std::vector<lock_mode> modes;
     std::string line;

@@ -103,7 +103,7 @@ TEST(StoreUrl, ShowsNotMoreThan200BytesOfALongText) {
     EXPECT_EQ(store_url::parse(text.substr(0, 8'192)).path.size(), 8'192u - 7u);
 }
 
-// Whatever comes in, it is taken or refused, and nothing else happens; UBSan and ASan watch.
+// Any input is taken or refused, and nothing else happens; UBSan and ASan watch.
 TEST(StoreUrl, SurvivesEveryCutAndEveryChangedByte) {
     const std::string good = "sqlite:a%20b?domain=shop%23&checkpoint_bytes=10";
     const auto survives = [](const std::string& text) {

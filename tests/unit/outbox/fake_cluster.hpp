@@ -18,8 +18,8 @@
 
 namespace mortise::test {
 
-/// What a broker is to a relay, in the memory of the test: messages and marks, of which those of a
-/// batch come together, and where whoever opens a shard fences those of before.
+/// A broker as a relay sees it, in the memory of the test: messages and marks. Those of a batch
+/// come together, and a relay that opens a shard fences the earlier ones.
 ///
 /// @par Threads Any.
 class fake_cluster {
@@ -58,7 +58,7 @@ public:
     std::size_t batches() const;
     std::size_t opened() const;
 
-    // What operators of brokers do.
+    // Deeds of the broker's operators.
     void forget_marks();
     void set_identity(std::string id);
     void set_mark(std::uint32_t shard, const outbox::mark& to);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// An inbox by offsets that remembers ids besides: what is published again has no effect again.
+// An inbox by offsets that remembers ids besides: a message published again has no effect again.
 #include "unit/outbox/inbox_fixture.hpp"
 
 #include <boost/asio/use_future.hpp>

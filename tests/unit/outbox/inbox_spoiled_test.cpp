@@ -50,7 +50,7 @@ TEST_F(OutboxInbox, AForeignKeyThatIsLeftOpenIsTheFailureOfItsMessage) {
     EXPECT_EQ(book("bad"), (texts{"orphan", "2"}));
 }
 
-/// What a handler does to the transaction that it is called in; whether it lets the error pass.
+/// Spoils the transaction that a handler is called in, and lets the error pass or not.
 class spoiler {
 public:
     const char* sql;

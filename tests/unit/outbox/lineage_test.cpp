@@ -112,7 +112,7 @@ TEST(OutboxLineage, NoticesThatTheShardIsOfAnotherLayout) {
     EXPECT_EQ(judge(known(ours, ""), found(at(1, 10)), seen(std::nullopt)).refused, errc::restored);
     last.layout = "one";
     EXPECT_EQ(judge(known(ours, ""), found(last), seen(std::nullopt)).start, last);
-    // What an operator has decided counts.
+    // The decision of an operator counts.
     ours.generation = 1;
     last.layout = "other";
     const auto judgement = judge(known(ours, ""), found(last), seen(std::nullopt));

@@ -115,7 +115,7 @@ TEST_F(OutboxMessageFiles, SoManyAreKeptAndAReaderThatIsTooSlowIsTold) {
     const auto there = read_message_files(files(), shard);
     EXPECT_EQ(payloads(there.front().row), numbers(13, 20));
     EXPECT_EQ(payloads(there.front().row - 1), numbers(12, 20)) << "it has read all before";
-    // What is closed may be removed when it was read.
+    // A closed file may be removed after it was read.
     for (const auto& each : message_files(files(), shard)) {
         if (each != present())
             std::filesystem::remove(each);

@@ -20,7 +20,7 @@ namespace {
 
 using outbox::row_kind;
 
-// What the first format had otherwise: rows by their number, and an index by shard.
+// Turns a table into one of the first format: rows by their number, and an index by shard.
 constexpr const char* first_format[] = {
     "DROP INDEX mortise_outbox_by_away",
     "ALTER TABLE mortise_outbox_parked DROP COLUMN away",

@@ -361,7 +361,7 @@ TEST_F(OutboxRelay, NoticesAnOldCopyOfTheDatabase) {
         }
         return false;
     }));
-    // The operator decides: what the copy knows to be sent, is.
+    // The operator decides: rows that the copy knows as sent count as sent.
     const auto shards = describe().shards;
     const auto refused_shard = std::find_if(shards.begin(), shards.end(), [](const auto& each) {
         return each.refused.has_value();
@@ -393,7 +393,7 @@ TEST_F(OutboxRelay, NoticesAnotherCluster) {
     start(how);
     EXPECT_THROW(drain(), boost::system::system_error);
     EXPECT_EQ(cluster_.size(), 1u);
-    // Behind what was ever written: what comes next would be skipped without a word.
+    // A mark behind all rows that were ever written: the next rows would be skipped without a word.
     run([](db::connection& on) {
         for (const auto& each : outbox::describe(on).shards) {
             if (!each.refused)
@@ -406,7 +406,7 @@ TEST_F(OutboxRelay, NoticesAnotherCluster) {
     EXPECT_EQ(cluster_.payloads(), (texts{"1", "2"}));
 }
 
-// Whatever stands in the place of a mark: people say where to go on, and a mark takes its place.
+// Instead of a mark there may be anything: people say where to go on, and a mark takes its place.
 TEST_F(OutboxRelay, AMarkThatCannotBeReadIsRefusedUntilSomebodyDecides) {
     append("k", "1");
     start();

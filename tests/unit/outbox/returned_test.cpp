@@ -55,7 +55,7 @@ TEST_F(OutboxReturned, AreSentInOrderWhenTheirTopicIsBackAndAllElseGoesOnMeanwhi
     EXPECT_EQ(cluster_.payloads_of("k"), (texts{"of another topic", "1", "2", "3"}));
     EXPECT_EQ(parked(), 0u);
     EXPECT_GE(events(relay_event::kind::returned), 1u);
-    // Nobody looks for it any more.
+    // Nobody looks for it any longer.
     EXPECT_TRUE(eventually([&] {
         const auto asked = cluster_.asked();
         eventually([] { return false; }, 50ms);

@@ -119,7 +119,7 @@ TEST_F(OutboxWithdrawn, WhatWaitsIsGivenUp) {
     start(how);
     drain();
     EXPECT_EQ(cluster_.payloads(), (texts{"1", "3"}));
-    // The mark is past the last one: whatever comes next finds it where it is.
+    // The mark is past the last row: the next one finds the mark where it is.
     stop();
     EXPECT_EQ(describe().waiting, 0u);
     EXPECT_EQ(refusal_of_discard(row_of("3")), outbox::errc::no_such_row) << "it was sent";

@@ -28,7 +28,7 @@ error_code code_of(const auto& parsed) {
     return parsed ? error_code() : parsed.error();
 }
 
-// What no script says, whatever was asked.
+// Values that no script returns, whatever was asked.
 std::vector<redis_value> nonsense() {
     return {
         redis_value(),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The clock of the server is set back: what was written before lies too far ahead.
+// The clock of the server is set back: earlier times in the data lie too far ahead.
 #include "support/eventually.hpp"
 #include "support/machine_delay.hpp"
 #include "support/proxy_thread.hpp"
@@ -32,7 +32,7 @@ std::string later(const std::string& micros) {
     return std::to_string(std::stoull(micros) + minute);
 }
 
-// As if all that is written there was written by a clock that went a minute ahead.
+// Makes all times in the data those of a clock that went a minute ahead.
 void set_back(raw_redis& admin) {
     const auto sessions = admin.command({"ZRANGE", "mortise:d", "0", "-1"});
     ASSERT_FALSE(sessions.items.empty());

@@ -25,7 +25,7 @@ std::string push(const std::string& word) {
     return ">3\r\n+" + word + "\r\n+channel\r\n:1\r\n";
 }
 
-/// What was answered, whether by a push, and what is to become of it.
+/// Describes what was answered, whether by a push, and its fate.
 std::string heard(redis_exchange& exchange, const std::string& bytes) {
     const redis_exchange::answer answer = exchange.received(one(bytes));
     return (answer.is_push ? ">" : "") + answer.name +

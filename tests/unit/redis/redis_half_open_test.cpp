@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// A connection that stays open and is dead: nothing comes through any more, and nobody says so.
+// A connection that stays open and is dead: nothing comes through, and nobody says so.
 #include "support/eventually.hpp"
 #include "support/machine_delay.hpp"
 #include "support/proxy_thread.hpp"

@@ -57,7 +57,7 @@ TEST(RedisKeyLoss, AHolderThatStopsIsReplacedWithinATtlAndAHundredMilliseconds) 
         context.run_one_for(10ms);
     EXPECT_EQ(asked.wait_for(0s), std::future_status::timeout) << "heartbeats keep it";
     const machine_delay delay;
-    const auto last_alive = clock::now();  // From now on its context does not run any more.
+    const auto last_alive = clock::now();  // From now on its context no longer runs.
     auto got = outcome_of(asked);
     ASSERT_FALSE(got.code) << got.code.message();
     EXPECT_LE(got.at - last_alive, ttl + 100ms + delay.so_far());
@@ -173,7 +173,7 @@ public:
 
     store& operator*() { return *store_; }
 
-    /// What the call, which nobody has begun yet, comes to.
+    /// Runs the call, which nobody has begun yet. @return its result
     template <class T>
     T outcome(asio::awaitable<T> call) {
         return asio::co_spawn(context_, std::move(call), asio::use_future).get();

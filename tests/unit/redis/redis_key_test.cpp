@@ -51,7 +51,7 @@ protected:
 
     std::int64_t keys() { return other_.command({"DBSIZE"}).number; }
 
-    /// What lies there when nobody has anything any more.
+    /// Expects an empty server when nobody holds or waits any longer.
     void expect_nothing_left(std::int64_t but = 0) {
         EXPECT_EQ(keys(), but);
         EXPECT_TRUE(eventually([&] {

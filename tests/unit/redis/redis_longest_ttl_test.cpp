@@ -83,7 +83,7 @@ TEST_F(RedisLongestTtl, IsWaitedForByANewcomerWithAShortOneAfterAFlush) {
     let_through();
 }
 
-// What is promised rests on the setting, and on nothing that would hide its lack.
+// The promise rests on the setting, and on nothing that would hide its lack.
 TEST_F(RedisLongestTtl, ThatIsSetTooShortLetsTwoHold) {
     redis_user holder(far(), 5s);
     const lease held = forgotten_holder(holder);
@@ -168,7 +168,7 @@ TEST(RedisLongTtl, OfTheDeadIsForgottenThoughNobodyCameMeanwhile) {
     EXPECT_LE(quarantine_long_after(server), 2);
 }
 
-// What such a server brings back may be old: the session may have lived until the restart.
+// The data of such a server may be old: the session may have lived until the restart.
 TEST(RedisLongTtl, OfTheDeadCountsIfTheServerKeepsNoLog) {
     redis_server server({"save 3600 1"});
     EXPECT_GT(quarantine_long_after(server), 3'000);

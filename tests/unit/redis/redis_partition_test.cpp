@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// An old primary that was cut off and goes on, beside the one that was promoted: what its clients
-// are told, and that they leave it.
+// An old primary that was cut off and goes on, beside the one that was promoted: its clients get an
+// error, and leave it.
 #include "support/eventually.hpp"
 #include "support/fake_sentinel.hpp"
 #include "support/redis_server.hpp"

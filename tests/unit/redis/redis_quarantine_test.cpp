@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// A server that may have forgotten who holds what: whoever waits is told so, and for how long.
+// A server that may have forgotten its grants: a waiter is told so, and for how long.
 #include "mortise/with_lock.hpp"
 #include "support/eventually.hpp"
 #include "support/proxy_thread.hpp"
@@ -64,7 +64,7 @@ TEST(RedisQuarantine, IsNotCalledBusy) {
     EXPECT_EQ(try_to_get(user, "door"), errc::busy) << "it is held by now";
 }
 
-/// What `with_lock` throws that waits for so long, as text, if it throws this code.
+/// Returns the text of the error of a `with_lock` that waits for so long, if it has this code.
 std::future<std::string>
 refusal_of(lock_client& locks, std::chrono::milliseconds wait_max, error_code code) {
     return asio::co_spawn(

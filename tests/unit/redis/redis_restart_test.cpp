@@ -28,7 +28,7 @@ void let_pass(std::chrono::milliseconds span) {
     eventually([] { return false; }, span);
 }
 
-/// One who holds, one who waits, and whatever happens to their server.
+/// One holder, one waiter, and a server that restarts.
 class RedisRestart : public testing::Test {
 protected:
     /// They are in place when this is over.

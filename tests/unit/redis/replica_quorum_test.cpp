@@ -20,7 +20,7 @@ using test::said_text;
 
 constexpr auto limit = 500ms;
 
-/// What a server answers, and what was done on all connections to it: each with its number.
+/// The answers of a server, and what was done on all connections to it: each with its number.
 class fake_server {
 public:
     redis_failure to_open;
@@ -97,7 +97,7 @@ private:
     bool closed_ = false;
 };
 
-/// What came of one question.
+/// The result of one question.
 class answer {
 public:
     bool arrived = false;
@@ -111,7 +111,7 @@ class ReplicaQuorum : public testing::Test {
 protected:
     using texts = std::vector<std::string>;
 
-    /// Whoever asks has a write of that name. All that can be done without time passing is done.
+    /// Asks about a write of that name, and does everything that can be done without time passing.
     std::shared_ptr<answer>
     ask(std::string name, std::chrono::milliseconds most = limit, written_grants grants = {}) {
         auto reply = std::make_shared<answer>();

@@ -11,7 +11,7 @@
 
 namespace mortise::test {
 
-// What a server says, written down.
+// Values as a server sends them.
 
 inline store_detail::redis_value said_text(std::string text) {
     store_detail::redis_value value;

@@ -45,7 +45,7 @@ TEST_F(SqliteCutFile, LosesTheSessionsAndKillsNobody) {
         ASSERT_EQ(holder.ask("door").what, answer::kind::granted);
         cut(size);
         EXPECT_EQ(holder.opened.session->where(), whereabouts::other);
-        // What is left of the file may still work for these two, until they look where it is.
+        // The rest of the file may still work for these two, until they look where it is.
         if (size <= 4'096) {
             EXPECT_NE(holder.beat(), error_code()) << "nobody sees its heartbeats any more";
             EXPECT_NE(waiter.beat(), error_code());

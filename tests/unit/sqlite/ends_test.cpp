@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Grants that end by themselves: who finds them, and at which crash.
+// Grants that end by themselves: the sessions that find them, at each crash.
 #include "unit/sqlite/state_user.hpp"
 #include "unit/sqlite/store_folder.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// A disk that takes no more: the connection is given up, and nothing is believed that it said.
+// A full disk: the connection is given up, and nothing that it said is believed.
 #include "unit/sqlite/state_user.hpp"
 #include "unit/sqlite/store_folder.hpp"
 
@@ -46,7 +46,7 @@ TEST(SqliteFailingDisk, AFailedWriteIsReportedAndDoesNotLast) {
         const auto held = user.ask("after");
         return held.what == answer::kind::granted && user.told() == "look_again";
     }));
-    // Whatever the child believed to hold is what the rows say.
+    // The rows say what the child believed to hold.
     EXPECT_EQ(folder.sql("SELECT count(*) FROM entry WHERE name = x'61' AND queued = 0"), 1);
     EXPECT_EQ(folder.sql("SELECT count(*) FROM entry WHERE name = CAST('after' AS BLOB)"), 1);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Somebody else has written into the files of a store: what no store writes is refused with a
-// reason, and nothing is concluded from it. The fuzzers slot_file and sqlite_store found these.
+// Foreign writes to the files of a store: a value that no store writes is refused with a reason,
+// and nothing is concluded from it. The fuzzers slot_file and sqlite_store found these.
 #include "sqlite/side_folder.hpp"
 #include "store/sqlite/slot_file.hpp"
 #include "unit/sqlite/state_user.hpp"
@@ -25,7 +25,7 @@ protected:
         EXPECT_EQ(holder.ask_for("p", lock_mode::permits(2)).what, answer::kind::granted);
     }
 
-    // What is said of that lock, and of all of them, to whoever comes now.
+    // Expects that a newcomer is told that this lock, and the list of all locks, are corrupt.
     void expect_corrupt(const std::string& change, const std::string& value) {
         SCOPED_TRACE(change);
         folder.sql("PRAGMA ignore_check_constraints = ON");

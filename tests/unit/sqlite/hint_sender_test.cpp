@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Hints to many inboxes, to full ones and to those that are not there any more.
+// Hints to many inboxes, to full ones and to those that are gone.
 #include "sqlite/side_folder.hpp"
 #include "sqlite/sockets.hpp"
 #include "store/sqlite/hint_sender.hpp"

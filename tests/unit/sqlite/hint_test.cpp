@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The datagram: what is taken, and what is thrown away.
+// The datagram: valid ones are read, others are thrown away.
 #include "store/sqlite/hint_sender.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The sockets of a session: what is counted, who is held, and what an end of file means.
+// The sockets of a session: the counters, the connections held, and the meaning of an end of file.
 #include "sqlite/side_folder.hpp"
 #include "store/sqlite/hint_sender.hpp"
 #include "store/sqlite/mailbox.hpp"

@@ -34,7 +34,7 @@ protected:
         ASSERT_EQ(holder.ask("door").what, answer::kind::granted);
     }
 
-    /// Whoever opens it by `path` sees the holder.
+    /// Expects that a user who opens the store by `path` sees the holder.
     void expect_same_store(const fs::path& path) {
         state_user other(config_of(path), time);
         ASSERT_EQ(other.open(), error_code()) << path << ": " << other.state.explain();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Real processes that are killed: whoever waits has the lock at once, by the end of a socket alone.
+// Real processes that are killed: a waiter has the lock at once, by the end of a socket alone.
 #include "unit/sqlite/state_user.hpp"
 #include "unit/sqlite/store_folder.hpp"
 #include "unit/sqlite/store_user.hpp"

@@ -268,7 +268,7 @@ TEST_F(SqliteSession, AbandoningFreesForWhoeverComes) {
     EXPECT_EQ(user->ask("b").what, answer::kind::refused);
     EXPECT_EQ(other->ask("a").what, answer::kind::granted);
     EXPECT_EQ(folder.sockets(), 2u);
-    // What comes too late for a client that has gone does not stay either.
+    // A request that comes too late for a client that has gone does not stay either.
     EXPECT_EQ(user->open(), error_code());
     reap(*other);
     EXPECT_EQ(sessions(), 1);

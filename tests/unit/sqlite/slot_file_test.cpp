@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Heartbeats in a mapped file: who may swap what, and when a file is not believed.
+// Heartbeats in a mapped file: the rules for swapping words, and files that are not believed.
 #include "mortise/error.hpp"
 #include "sqlite/side_folder.hpp"
 #include "store/sqlite/slot_file.hpp"

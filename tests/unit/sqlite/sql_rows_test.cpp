@@ -106,7 +106,7 @@ public:
     bool changed = false;  ///< Whether the last transaction changed a lock.
 
 private:
-    // Whoever dies after the commit must have left no end that is too late.
+    // A process that dies after the commit must have left no end that is too late.
     void check_ends() {
         sqlite_query query(
             files_.db(), "SELECT session, min(ends) FROM entry WHERE ends > 0 GROUP BY session"
@@ -270,7 +270,7 @@ private:
         return sessions_[pick(sessions_.size())];
     }
 
-    // What one session does in one transaction.
+    // Does the operations of one session in one transaction.
     void act(session_key who) {
         std::vector<operation> all;
         for (std::size_t left = 1 + pick(3); left != 0; --left)

@@ -60,7 +60,7 @@ public:
 
     bool break_(const std::string& name, const fencing_token& token, const std::string& why);
 
-    /// "granted 1 look_again" and so on: what came back with the calls since the last time.
+    /// Returns the notices of the calls since the last time: "granted 1 look_again" and so on.
     std::string told();
 
     store_detail::sqlite_state state;

@@ -21,10 +21,10 @@ namespace {
 
 constexpr int never = 0;
 
-/// What one lock went through, as far as its clients were told.
+/// The history of one lock, as far as its clients were told.
 class history {
 public:
-    /// Every token is above all that anybody was told of before.
+    /// Every token is above all earlier ones.
     void granted(const fencing_token& token) {
         EXPECT_GT(token.value, highest_);
         highest_ = std::max(highest_, token.value);
@@ -41,7 +41,7 @@ public:
         config_ = folder.config();
         config_.vfs = disk.name();
         config_.boot_id_override = boot;
-        // So that every run copies its log back, too.
+        // Makes every run copy its log back, too.
         config_.checkpoint_bytes = 64u << 10;
     }
 
@@ -56,7 +56,7 @@ private:
     sqlite_store_config config_;
 };
 
-/// Two clients take turns. Each call may fail; what succeeds must be true.
+/// Two clients take turns. Each call may fail; the result of one that succeeds must be true.
 void work(world& in, history& seen, std::size_t rounds) {
     auto one = in.user();
     auto other = in.user();
@@ -73,7 +73,7 @@ void work(world& in, history& seen, std::size_t rounds) {
         ) << "two were told that they have it";
         if (second.what == answer::kind::granted)
             seen.granted(second.token);
-        // Whatever the answers were: nothing may stay.
+        // Nothing may stay, whatever the answers were.
         one->withdraw(first_id);
         other->withdraw(other->last_id());
     }
@@ -85,7 +85,7 @@ void work(world& in, history& seen, std::size_t rounds) {
 void check(world& in, history& seen) {
     in.disk.fail_at = never;
     {
-        // Whoever could not end is dead after its TTL.
+        // Sessions that could not end are dead after their TTL.
         in.time.pass(state_user::ttl * 2);
         auto third = in.user();
         ASSERT_EQ(third->open(), error_code()) << third->state.explain();

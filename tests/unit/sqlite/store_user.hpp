@@ -25,7 +25,7 @@ public:
     /// Runs until it is true; false if that takes more than `limit`.
     bool until(const std::function<bool()>& done, clock::duration limit = std::chrono::seconds(10));
 
-    /// What the coroutine returns.
+    /// Runs the coroutine. @return its result
     template <class T>
     T get(asio::awaitable<T> task) {
         std::optional<T> value;

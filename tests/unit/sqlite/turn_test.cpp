@@ -151,7 +151,7 @@ TEST_F(SqliteTurn, IsAbortedWithItsStore) {
     EXPECT_EQ(replies, (std::vector<std::string>{"a " + why, "b " + why}));
 }
 
-// Nothing leaks, whatever has become of the turn until then.
+// Nothing leaks, whatever the state of the turn at that moment.
 TEST(SqliteTurnEnd, AContextThatEndsTakesTheTurnWithIt) {
     for (int steps = 0; steps < 12; ++steps) {
         const store_folder folder;

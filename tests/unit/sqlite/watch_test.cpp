@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Watching for the next change of any lock: who is told, and what a crash leaves.
+// Watching for the next change of any lock: the sessions that are told, and the rest after a crash.
 #include "unit/sqlite/state_user.hpp"
 #include "unit/sqlite/store_folder.hpp"
 

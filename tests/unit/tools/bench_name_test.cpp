@@ -6,7 +6,7 @@
 namespace mortise::test {
 namespace {
 
-// What a lock costs in bytes is compared between processes, machines and days.
+// The cost of a lock in bytes is compared between processes, machines and days.
 TEST(BenchLockName, IsOfSeventeenBytes) {
     EXPECT_EQ(tool::bench_lock_name().size(), 17u);
     EXPECT_EQ(tool::bench_lock_name(), tool::bench_lock_name());

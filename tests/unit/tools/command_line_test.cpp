@@ -17,7 +17,7 @@ namespace {
 using namespace std::chrono_literals;
 using word_list = std::vector<std::string>;
 
-/// What the command line wants, if it is a `T`.
+/// Parses a command line that wants a `T`.
 template <class T>
 T wanted(const word_list& arguments) {
     return std::get<T>(parse_command_line(arguments).wanted);

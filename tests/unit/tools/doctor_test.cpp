@@ -25,7 +25,7 @@ asio::awaitable<int> examine_all(doctor_probe& probe, doctor_report& report) {
     co_return 0;
 }
 
-/// What is found out about the server of `world`.
+/// Examines the server of `world`.
 doctor_report examined(tool_world& world) {
     doctor_report report;
     doctor_probe probe(world.context.get_executor(), world.time, [&] {

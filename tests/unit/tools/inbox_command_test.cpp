@@ -72,7 +72,7 @@ protected:
         deliver({{"k", "nonsense"}, {"k", "2"}, {"k", "3"}, {"r", "not yet"}, {"f", "5"}});
     }
 
-    /// What is parked came a minute and a half ago.
+    /// Moves the arrival of the parked message a minute and a half back.
     void make_first_older() {
         wait_for(session_->async_run(
             [](db::connection& on) {

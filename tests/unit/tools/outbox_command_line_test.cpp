@@ -34,7 +34,7 @@ inbox_settings inbox_order(word_list arguments) {
     return settings;
 }
 
-/// What is said of a command line that cannot be understood; nothing if it can be.
+/// Returns the complaint about a command line that cannot be understood; empty if it can be.
 std::string complaint(const word_list& arguments) {
     try {
         tool::parse_command_line(arguments);

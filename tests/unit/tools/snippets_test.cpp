@@ -25,7 +25,7 @@ std::vector<std::string> lines_of(std::istream& in) {
     return lines;
 }
 
-/// What lies between two lines, which are not part of it; nothing if one of them is missing.
+/// Returns the text between two lines, without these; nothing if one of them is missing.
 std::optional<std::string> between(
     const std::vector<std::string>& lines,
     std::size_t from,
