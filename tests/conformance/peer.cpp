@@ -78,7 +78,7 @@ asio::awaitable<grant> peer::hold_for(std::string name, manner how) {
     const auto reply = co_await ask_for(std::move(copy), how);
     if (!reply)
         throw boost::system::system_error(reply.error(), "request");
-    EXPECT_EQ(reply->what, answer::kind::granted);
+    EXPECT_EQ(reply->type, answer::kind::granted);
     EXPECT_TRUE(reply->token);
     grant held;
     held.id = last_id_;
@@ -121,7 +121,7 @@ asio::awaitable<bool> peer::told(store_event::kind type, request_id id, clock::d
 }
 
 void peer::on_store_event(const store_event& event) noexcept {
-    events_.push_back({event.what, event.id, event.token, event.slot, event.contended});
+    events_.push_back({event.type, event.id, event.token, event.slot, event.contended});
 }
 
 }  // namespace mortise::test

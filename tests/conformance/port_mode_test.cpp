@@ -73,11 +73,11 @@ TEST_P(StorePort, AWriterWaitsForReadersAndStopsThoseWhoComeLater) {
         co_await bob.open();
         co_await carol.open();
         const grant reads = co_await alice.hold_for("door", sharing);
-        EXPECT_EQ((co_await bob.ask("door"))->what, kind::queued);
+        EXPECT_EQ((co_await bob.ask("door"))->type, kind::queued);
         const request_id writes = bob.last_id();
-        EXPECT_EQ((co_await carol.ask_for("door", sharing))->what, kind::queued);
+        EXPECT_EQ((co_await carol.ask_for("door", sharing))->type, kind::queued);
         const request_id later = carol.last_id();
-        EXPECT_EQ((co_await alice.ask_for("door", sharing))->what, kind::queued);
+        EXPECT_EQ((co_await alice.ask_for("door", sharing))->type, kind::queued);
         const request_id last = alice.last_id();
         co_await alice.port().release(reads);
         EXPECT_TRUE(co_await bob.told(told_kind::granted, writes));
@@ -113,7 +113,7 @@ TEST_P(StorePort, PermitsHaveSlotsWithDomainsOfTheirOwn) {
         const grant second = co_await bob.hold_for("pool", one_of(2));
         EXPECT_EQ(second.token.domain, opened.domain.of_slot(2));
         EXPECT_GT(second.token.value, first.token.value);
-        EXPECT_EQ((co_await bob.ask_for("pool", one_of(2)))->what, kind::queued);
+        EXPECT_EQ((co_await bob.ask_for("pool", one_of(2)))->type, kind::queued);
         const request_id waits = bob.last_id();
 
         grant forged = first;
@@ -198,10 +198,10 @@ TEST_P(StorePort, ATryThatMeetsAGrantWhichHasEndedGetsTheLock) {
         const milliseconds limit(50);
         co_await alice.hold_for("door", {lock_mode::exclusive(), limit, true});
         const auto refused = co_await bob.ask("door", false);
-        EXPECT_EQ(refused->what, kind::refused);
+        EXPECT_EQ(refused->type, kind::refused);
         co_await harness.time()->async_wait_until(harness.time()->now() + limit);
         const auto granted = co_await bob.ask("door", false);
-        EXPECT_EQ(granted->what, kind::granted);
+        EXPECT_EQ(granted->type, kind::granted);
     }(h()));
 }
 
@@ -257,10 +257,10 @@ TEST_P(StorePort, ATryInVainTellsTheHolder) {
         co_await alice.open();
         co_await bob.open();
         const grant held = co_await alice.hold("door");
-        EXPECT_EQ((co_await alice.ask("door", false))->what, kind::refused);
+        EXPECT_EQ((co_await alice.ask("door", false))->type, kind::refused);
         EXPECT_FALSE(co_await alice.told(told_kind::contended, held.id, milliseconds(20)))
             << "its own try";
-        EXPECT_EQ((co_await bob.ask("door", false))->what, kind::refused);
+        EXPECT_EQ((co_await bob.ask("door", false))->type, kind::refused);
         EXPECT_TRUE(co_await alice.told(told_kind::contended, held.id));
         EXPECT_TRUE(alice.last_told().contended);
         EXPECT_EQ(alice.told_token(), held.token);

@@ -14,7 +14,7 @@ TEST_P(StorePort, GrantsWhatIsFree) {
         peer alice(harness);
         co_await alice.open();
         const auto reply = co_await alice.ask("door");
-        EXPECT_EQ(reply->what, kind::granted);
+        EXPECT_EQ(reply->type, kind::granted);
         EXPECT_TRUE(reply->token);
         EXPECT_FALSE(reply->token.domain.empty());
         EXPECT_FALSE(reply->contended);
@@ -29,10 +29,10 @@ TEST_P(StorePort, QueuesTheSecondAndRefusesATry) {
         co_await bob.open();
         co_await alice.hold("door");
         const auto queued = co_await bob.ask("door");
-        EXPECT_EQ(queued->what, kind::queued);
+        EXPECT_EQ(queued->type, kind::queued);
         EXPECT_GE(queued->position, 1u);
         const auto refused = co_await bob.ask("door", false);
-        EXPECT_EQ(refused->what, kind::refused);
+        EXPECT_EQ(refused->type, kind::refused);
         // The refused request left nothing: only the first of Bob's requests is there.
         const auto view = co_await bob.port().look();
         EXPECT_EQ(view->entries.size(), 1u);
@@ -50,7 +50,7 @@ TEST_P(StorePort, ATryDoesNotOvertakeTheQueue) {
         co_await bob.ask("door");
         co_await alice.port().release(held);
         const auto refused = co_await alice.ask("door", false);
-        EXPECT_EQ(refused->what, kind::refused);
+        EXPECT_EQ(refused->type, kind::refused);
     }(h()));
 }
 
@@ -62,11 +62,11 @@ TEST_P(StorePort, AnswersARepeatedRequestTheSame) {
         co_await bob.open();
         const grant held = co_await alice.hold("door");
         const auto again = co_await alice.ask_again(held.id, "door");
-        EXPECT_EQ(again->what, kind::granted);
+        EXPECT_EQ(again->type, kind::granted);
         EXPECT_EQ(again->token, held.token);
         co_await bob.ask("door");
         const auto queued = co_await bob.ask_again(bob.last_id(), "door");
-        EXPECT_EQ(queued->what, kind::queued);
+        EXPECT_EQ(queued->type, kind::queued);
         const auto view = co_await bob.port().look();
         EXPECT_EQ(view->entries.size(), 1u);
     }(h()));
@@ -133,7 +133,7 @@ TEST_P(StorePort, ReleaseComparesIdAndTokenAndSession) {
         EXPECT_FALSE(*co_await alice.port().release(forged));
         EXPECT_FALSE(*co_await bob.port().release(held));
         const auto refused = co_await bob.ask("door", false);
-        EXPECT_EQ(refused->what, kind::refused);
+        EXPECT_EQ(refused->type, kind::refused);
     }(h()));
 }
 
@@ -177,7 +177,7 @@ TEST_P(StorePort, NamesAreBytesOfAnyKindAndNeverMeet) {
         for (const auto& name : names) {
             std::string copy = name;
             const auto reply = co_await alice.ask(std::move(copy), false);
-            EXPECT_EQ(reply->what, kind::granted) << testing::PrintToString(name);
+            EXPECT_EQ(reply->type, kind::granted) << testing::PrintToString(name);
         }
         const auto view = co_await alice.port().look();
         EXPECT_EQ(view->entries.size(), names.size());

@@ -86,7 +86,7 @@ TEST_P(StorePort, HeartbeatsKeepASessionForAsLongAsTheyCome) {
             co_await harness.time()->async_wait_until(harness.time()->now() + harness.ttl() / 4);
         }
         const auto refused = co_await bob.ask("door", false);
-        EXPECT_EQ(refused->what, kind::refused);
+        EXPECT_EQ(refused->type, kind::refused);
     }(h()));
 }
 
@@ -223,7 +223,7 @@ TEST_P(StorePort, ALostReplyIsAnErrorAndAskingAgainTellsTheTruth) {
             );
             again = co_await alice.ask_again(alice.last_id(), "door");
         }
-        EXPECT_TRUE(again && again->what == kind::granted);
+        EXPECT_TRUE(again && again->type == kind::granted);
         EXPECT_EQ((co_await alice.port().look())->entries.size(), 1u);
     }(h()));
 }

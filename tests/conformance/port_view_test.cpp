@@ -236,7 +236,7 @@ TEST_P(StorePort, ExaminesItselfAndSaysWhatItsPromisesRestOn) {
         EXPECT_GE(found->size(), 3u);
         std::set<std::string> subjects;
         for (const auto& each : *found) {
-            EXPECT_NE(each.what, store_finding::verdict::broken) << each.subject << each.found;
+            EXPECT_NE(each.judgement, store_finding::verdict::broken) << each.subject << each.found;
             EXPECT_TRUE(subjects.insert(each.subject).second) << each.subject << " twice";
             EXPECT_TRUE(each.found.ends_with('.')) << each.found;
         }

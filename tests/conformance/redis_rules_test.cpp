@@ -71,7 +71,7 @@ private:
     std::string text_of(const result<answer>& reply) {
         if (!reply)
             return reply.error().message();
-        switch (reply->what) {
+        switch (reply->type) {
         case answer::kind::granted:
             return "granted " + text_of(reply->token) + " slot " + std::to_string(reply->slot) +
                    (reply->contended ? " contended" : "");

@@ -292,7 +292,7 @@ TEST_P(LockThreads, WorkUnderOneLockOrSeveralAndLead) {
 class counting_observer final : public lock_observer {
 public:
     void on_event(const lock_event& event) noexcept override {
-        ++counts_.at(static_cast<std::size_t>(event.what));
+        ++counts_.at(static_cast<std::size_t>(event.type));
     }
     std::uint64_t count(lock_event::kind type) const {
         return counts_.at(static_cast<std::size_t>(type));

@@ -19,7 +19,7 @@ MORTISE_FUZZ_TARGET(hint) {
     constexpr std::size_t unused_at = 6;  // two bytes that say nothing
     constexpr std::size_t unused_end = 8;
     hint sent;
-    sent.what = static_cast<hint::kind>(1 + in.pick(5));
+    sent.type = static_cast<hint::kind>(1 + in.pick(5));
     sent.session = in.edge<std::uint64_t>();
     sent.request = in.edge<std::uint64_t>();
     auto bytes = store_detail::encode(sent);

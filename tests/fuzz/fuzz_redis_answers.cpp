@@ -23,14 +23,14 @@ using store_detail::redis_value;
 
 redis_value text_of(std::string text) {
     redis_value value;
-    value.what = redis_value::kind::text;
+    value.type = redis_value::kind::text;
     value.text = std::move(text);
     return value;
 }
 
 redis_value array_of(std::vector<redis_value> items) {
     redis_value value;
-    value.what = redis_value::kind::array;
+    value.type = redis_value::kind::array;
     value.items = std::move(items);
     return value;
 }
@@ -100,7 +100,7 @@ redis_value some_locks(input& in) {
     items.push_back(text_of(some_number(in)));
     items.push_back(text_of(some_domain(in)));
     redis_value count;
-    count.what = redis_value::kind::number;
+    count.type = redis_value::kind::number;
     count.number = in.edge<std::int64_t>();
     items.push_back(array_of({text_of("name"), count, array_of(std::move(parties))}));
     return array_of(std::move(items));
@@ -190,7 +190,7 @@ void check_locks(const redis_value& reply, const token_domain& domain) {
     const auto granted = store_detail::parse_answer(reply, domain);
     if (!granted)
         check_code(granted.error(), {errc::session_lost, errc::capacity_differs});
-    else if (granted->what == answer::kind::granted)
+    else if (granted->type == answer::kind::granted)
         check_token(granted->token, granted->slot, domain);
     else
         MORTISE_ASSERT(!granted->token && granted->slot == 0);

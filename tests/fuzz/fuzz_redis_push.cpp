@@ -17,18 +17,18 @@ void check_push(const std::string& message, const token_domain& domain) {
     if (!event)
         return;
     MORTISE_ASSERT(event->slot <= lock_mode::capacity_max);
-    if (event->what == kind::look_again || event->what == kind::changed) {
+    if (event->type == kind::look_again || event->type == kind::changed) {
         MORTISE_ASSERT(message.substr(1).find_first_not_of(' ') == std::string::npos);
         MORTISE_ASSERT(!event->token && event->id == 0);
         return;
     }
-    MORTISE_ASSERT(event->what == kind::granted || event->what == kind::contended);
+    MORTISE_ASSERT(event->type == kind::granted || event->type == kind::contended);
     MORTISE_ASSERT(event->token.base() != 0 && event->token.base() < fencing_token::base_end);
     MORTISE_ASSERT(event->token.domain.slot_in(domain) == event->slot);
-    std::string again = event->what == kind::granted ? "g " : "t ";
+    std::string again = event->type == kind::granted ? "g " : "t ";
     again += std::to_string(event->id) + ' ' + std::to_string(event->token.base()) + ' ' +
              std::to_string(event->slot);
-    if (event->what == kind::granted)
+    if (event->type == kind::granted)
         again += event->contended ? " 1" : " 0";
     const auto same = store_detail::parse_push(again, domain);
     MORTISE_ASSERT(same && same->token == event->token && same->id == event->id);

@@ -17,7 +17,7 @@ using store_detail::redis_value;
 using store_detail::reply_builder;
 
 type type_of(const redis_value& value, bool other) {
-    switch (value.what) {
+    switch (value.type) {
     case redis_value::kind::null:
         break;
     case redis_value::kind::number:
@@ -40,8 +40,8 @@ add_nodes(reply_builder& into, const redis_value& value, std::size_t depth, bool
     const type node_type = type_of(value, other);
     const auto size = value.items.size() / boost::redis::resp3::element_multiplicity(node_type);
     const std::string text =
-        value.what == redis_value::kind::number ? std::to_string(value.number) : value.text;
-    const bool many = value.what == redis_value::kind::array;
+        value.type == redis_value::kind::number ? std::to_string(value.number) : value.text;
+    const bool many = value.type == redis_value::kind::array;
     auto reply = into.add({node_type, many ? size : 1, depth, std::string_view(text)});
     for (const auto& each : value.items) {
         MORTISE_ASSERT(!reply);

@@ -117,7 +117,7 @@ private:
         perform(asking);
         const answer& reply = asking.out.value;
         check(asking.out.code, {});
-        if (asking.out.code || reply.what != answer::kind::granted)
+        if (asking.out.code || reply.type != answer::kind::granted)
             return;
         check_grant(reply.token, reply.slot);
         held_.id = wish.id;
@@ -201,7 +201,7 @@ private:
     void verify() {
         std::vector<hint> hints(1 + in_.pick(3));
         for (auto& each : hints) {
-            each.what = static_cast<hint::kind>(1 + in_.pick(5));
+            each.type = static_cast<hint::kind>(1 + in_.pick(5));
             each.request = in_.pick(8);
         }
         const auto out = state_.verify(hints);

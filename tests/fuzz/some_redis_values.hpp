@@ -31,10 +31,10 @@ inline store_detail::redis_value some_redis_value(test::byte_source& in, unsigne
     using kind = store_detail::redis_value::kind;
     constexpr unsigned depth_max = 4;
     store_detail::redis_value value;
-    value.what = static_cast<kind>(in.pick(depth < depth_max ? 8 : 4) & 7);
-    if (value.what > kind::array)
-        value.what = kind::array;
-    switch (value.what) {
+    value.type = static_cast<kind>(in.pick(depth < depth_max ? 8 : 4) & 7);
+    if (value.type > kind::array)
+        value.type = kind::array;
+    switch (value.type) {
     case kind::null:
         break;
     case kind::number:

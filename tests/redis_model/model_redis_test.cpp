@@ -52,7 +52,7 @@ TEST_F(ModelRedis, LetsKeysExpireByTheClockThatItIsGiven) {
     now_us += 1'000'000;
     EXPECT_EQ(tell({"GET", "k"}).text, "v");
     now_us += 1'000;
-    EXPECT_EQ(tell({"GET", "k"}).what, redis_value::kind::null);
+    EXPECT_EQ(tell({"GET", "k"}).type, redis_value::kind::null);
     EXPECT_EQ(changed, (std::vector<std::string>{"k", "k"})) << "once set, once gone";
     now_us += 5'000'000;
     server.expire();
@@ -116,7 +116,7 @@ TEST_F(ModelRedis, IsAnotherRunAfterARestart) {
 TEST_F(ModelRedis, StopsAScriptThatDoesNotEnd) {
     connect();
     const auto result = tell({"EVAL", "while true do end", "0"});
-    EXPECT_EQ(result.what, redis_value::kind::error);
+    EXPECT_EQ(result.type, redis_value::kind::error);
     EXPECT_NE(result.text.find("does not end"), std::string::npos) << result.text;
 }
 

@@ -70,7 +70,7 @@ reply array_of(const std::vector<std::string>& texts) {
 
 store_detail::redis_value to_value(const reply& from) {
     store_detail::redis_value value;
-    value.what = kind_of(from.type);
+    value.type = kind_of(from.type);
     value.number = from.integer;
     value.text = from.text;
     value.items.reserve(from.items.size());

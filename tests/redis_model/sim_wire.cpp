@@ -106,7 +106,7 @@ asio::awaitable<redis_failure> sim_wire::subscribe(std::string channel) {
     const auto reply = co_await std::move(asking);
     if (!reply)
         co_return redis_failure(errc::store_unavailable, "the connection was closed");
-    if (reply->what == redis_value::kind::error)
+    if (reply->type == redis_value::kind::error)
         co_return redis_failure(store_detail::meaning_of_refusal(reply->text), reply->text);
     co_return redis_failure();
 }

@@ -52,7 +52,7 @@ void sort_pairs(std::vector<value>& items) {
 
 value as_modelled(const real_value& real) {
     value result;
-    result.what = kind_of(real.type);
+    result.type = kind_of(real.type);
     result.text = real.text;
     result.number = real.number;
     for (const auto& each : real.items)
@@ -61,7 +61,7 @@ value as_modelled(const real_value& real) {
 }
 
 std::string shown(const value& reply) {
-    switch (reply.what) {
+    switch (reply.type) {
     case kind::null:
         return "null";
     case kind::number:
@@ -81,9 +81,9 @@ std::string shown(const value& reply) {
 
 value settled(const std::vector<std::string>& words, value reply) {
     const std::string name = redis_model::upper(words.front());
-    if (name == "HGETALL" && reply.what == kind::array)
+    if (name == "HGETALL" && reply.type == kind::array)
         sort_pairs(reply.items);
-    if (name == "HSCAN" && reply.what == kind::array)
+    if (name == "HSCAN" && reply.type == kind::array)
         sort_pairs(reply.items.at(1).items);
     if (name == "HKEYS" || name == "HVALS" || name == "SMEMBERS" || name == "KEYS")
         std::sort(reply.items.begin(), reply.items.end(), &before);

@@ -69,7 +69,7 @@ asio::awaitable<std::string> examine(lock_client& locks) {
     auto asking = locks.async_examine(asio::deferred);
     const auto findings = co_await std::move(asking);
     for (const store_finding& each : findings) {
-        if (each.what == store_finding::verdict::broken)
+        if (each.judgement == store_finding::verdict::broken)
             bad += each.subject + ": " + each.found + "; ";
     }
     co_await locks.async_stop(asio::deferred);

@@ -79,7 +79,7 @@ std::chrono::milliseconds doctor_probe::ttl_for(const store_traits& traits) {
 }
 
 void doctor_probe::on_event(const lock_event& event) noexcept {
-    if (event.what == lock_event::kind::heartbeat && beats_.size() < beats_.capacity())
+    if (event.type == lock_event::kind::heartbeat && beats_.size() < beats_.capacity())
         beats_.push_back(event.took);
 }
 

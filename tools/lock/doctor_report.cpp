@@ -47,7 +47,7 @@ void doctor_report::begin(std::string group) {
 void doctor_report::add(verdict judgement, std::string subject, std::string found) {
     line added;
     added.group = group_;
-    added.finding.what = judgement;
+    added.finding.judgement = judgement;
     added.finding.subject = std::move(subject);
     added.finding.found = std::move(found);
     lines_.push_back(std::move(added));
@@ -104,7 +104,7 @@ std::size_t doctor_report::count_of(verdict judgement) const {
     return static_cast<std::size_t>(std::count_if(
         lines_.begin(),
         lines_.end(),
-        [&](const line& each) { return each.finding.what == judgement; }
+        [&](const line& each) { return each.finding.judgement == judgement; }
     ));
 }
 
@@ -114,7 +114,7 @@ void doctor_report::write(std::ostream& out) const {
     for (const line& each : lines_) {
         table.add(
             {each.group == before ? "" : each.group,
-             mark_of(each.finding.what),
+             mark_of(each.finding.judgement),
              printable(each.finding.subject, newlines::as_spaces),
              printable(each.finding.found, newlines::as_spaces)}
         );
@@ -139,7 +139,7 @@ void doctor_report::write_json(std::ostream& out, const std::string& store) cons
     for (const line& each : lines_)
         findings.push_back(json::object{
             {"group", each.group},
-            {"verdict", to_string(each.finding.what)},
+            {"verdict", to_string(each.finding.judgement)},
             {"subject", json_text(each.finding.subject)},
             {"found", json_text(each.finding.found)}});
     json::object fields;

@@ -22,7 +22,9 @@ public:
     void begin(std::string group);
 
     void add(verdict judgement, std::string subject, std::string found);
-    void add(const store_finding& finding) { add(finding.what, finding.subject, finding.found); }
+    void add(const store_finding& finding) {
+        add(finding.judgement, finding.subject, finding.found);
+    }
 
     /// Adds the findings that follow from the traits of the store.
     void add_promises(const store_traits& traits);

@@ -151,7 +151,7 @@ void change_feed::poke() {
 }
 
 void change_feed::on_event(const lock_event& event) noexcept {
-    if (event.what == lock_event::kind::session_opened)
+    if (event.type == lock_event::kind::session_opened)
         state_->woken.set();
 }
 

@@ -28,7 +28,7 @@ struct lock_event {
         heartbeat_failed,  ///< A heartbeat got `code` for an answer, or none.
     };
 
-    kind what = kind::waiting;
+    kind type = kind::waiting;
     std::string_view name{};  ///< Of the lock; empty where there is none. Valid during the call.
     fencing_token token{};    ///< Of the lease; empty where there is none.
     error_code code{};

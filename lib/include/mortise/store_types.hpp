@@ -123,7 +123,7 @@ struct lock_request {
 struct answer {
     enum class kind : std::uint8_t { granted, queued, refused };
 
-    kind what = kind::refused;
+    kind type = kind::refused;
     fencing_token token;     ///< If granted.
     std::uint32_t slot = 0;  ///< If a permit was granted: which one, from 1 to the capacity.
     /// If queued: how many stand before it, holders included. An estimate that is never too low:
@@ -174,7 +174,7 @@ struct store_event {
         changed,  ///< A lock of the store changed since `watch` was called.
     };
 
-    kind what = kind::look_again;
+    kind type = kind::look_again;
     request_id id = 0;
     fencing_token token;
     std::uint32_t slot = 0;  ///< As `answer::slot`.
@@ -241,7 +241,7 @@ struct store_finding {
 
     store_finding() = default;
 
-    verdict what = verdict::holds;
+    verdict judgement = verdict::holds;
     std::string subject;  ///< The subject of the check, in a few words.
     std::string found;    ///< The state of it and, if that is not good, the remedy: a sentence.
 };

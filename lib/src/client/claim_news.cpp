@@ -29,7 +29,7 @@ void claims::contended(claim& claim) {
     queue_work work;
     if (core_.locals.table().contended(claim, work)) {
         context_.tell(
-            {.what = lock_event::kind::contended, .name = claim.lock_name(), .token = claim.token}
+            {.type = lock_event::kind::contended, .name = claim.lock_name(), .token = claim.token}
         );
     }
     core_.locals.carry_out(std::move(work));

@@ -128,10 +128,10 @@ claims::run_request([[maybe_unused]] std::shared_ptr<const void> kept, claim_ptr
         // `hold_max` counts from the grant, which may date from an earlier try: only a look tells
         // its age.
         const bool age_unknown =
-            reply->what == answer::kind::granted && claim->asked_again && claim->ends_by_itself();
+            reply->type == answer::kind::granted && claim->asked_again && claim->ends_by_itself();
         if (age_unknown)
-            reply->what = answer::kind::queued;
-        else if (reply->what == answer::kind::granted)
+            reply->type = answer::kind::queued;
+        else if (reply->type == answer::kind::granted)
             note_grant(*claim, reply->slot, reply->contended);
         drive(claim, claim->fsm.answered(*reply, core_.session.surely_held()));
         if (age_unknown)

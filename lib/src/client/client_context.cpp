@@ -84,7 +84,7 @@ void client_context::tell(const lock_event& event) const noexcept {
 
 void client_context::tell(lock_event::kind kind, const held_grant& held, error_code code)
     const noexcept {
-    tell({.what = kind, .name = held.name(), .token = held.token(), .code = code});
+    tell({.type = kind, .name = held.name(), .token = held.token(), .code = code});
 }
 
 void client_context::spawn(asio::awaitable<void> task) const {

@@ -99,7 +99,7 @@ void client_core::close_now() {
 void client_core::on_store_event(const store_event& event) noexcept {
     if (context.closed())
         return;
-    switch (event.what) {
+    switch (event.type) {
     case store_event::kind::granted:
         claims.granted(event);
         break;

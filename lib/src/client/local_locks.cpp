@@ -75,7 +75,7 @@ void local_locks::acquire(
     } else {
         waiter->listen();
         if (const auto queue = table_.acquire(std::move(name), waiter, work))
-            context_.tell({.what = lock_event::kind::waiting, .name = *queue->name()});
+            context_.tell({.type = lock_event::kind::waiting, .name = *queue->name()});
     }
     carry_out(std::move(work));
 }
@@ -209,7 +209,7 @@ void local_locks::complete(const std::shared_ptr<local_waiter>& waiter) {
     }
     if (context_.observed()) {
         lock_event event;
-        event.what = waiter->code ? lock_event::kind::refused : lock_event::kind::acquired;
+        event.type = waiter->code ? lock_event::kind::refused : lock_event::kind::acquired;
         if (waiter->lock_name)
             event.name = *waiter->lock_name;
         if (waiter->granted)

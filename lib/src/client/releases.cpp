@@ -90,7 +90,7 @@ void releases::session_lost(errc why) {
 
 void releases::tell_failed(const release_op& op, error_code why) const noexcept {
     lock_event event;
-    event.what = lock_event::kind::release_failed;
+    event.type = lock_event::kind::release_failed;
     event.name = op.released_claim->lock_name();
     event.token = op.released_claim->token;
     event.code = why;

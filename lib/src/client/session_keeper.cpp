@@ -96,7 +96,7 @@ void session_keeper::opened(const resumed& reply) {
     openings_failed_ = 0;
     outage_over();
     context_.count.add(&client_stats::sessions);
-    context_.tell({.what = lock_event::kind::session_opened});
+    context_.tell({.type = lock_event::kind::session_opened});
     incarnation_ = reply.incarnation;
     core_.looks.note_changes(reply.view.changes);
     note_quarantine(reply.quarantine);
@@ -140,7 +140,7 @@ asio::awaitable<void> session_keeper::run_beat([[maybe_unused]] std::shared_ptr<
         beaten(*reply, quiet && calls == calls_);
     } else {
         context_.count.add(&client_stats::heartbeats_failed);
-        context_.tell({.what = lock_event::kind::heartbeat_failed, .code = reply.error()});
+        context_.tell({.type = lock_event::kind::heartbeat_failed, .code = reply.error()});
         if (reply.error() == errc::session_lost) {
             lose(errc::lease_lost);
         } else {
@@ -156,7 +156,7 @@ void session_keeper::beaten(const heartbeat& reply, bool quiet) {
     const auto at = context_.now();
     outage_over();
     context_.count.add(&client_stats::heartbeats);
-    context_.tell({.what = lock_event::kind::heartbeat, .took = at - reply.sent});
+    context_.tell({.type = lock_event::kind::heartbeat, .took = at - reply.sent});
     note_quarantine(reply.quarantine);
     reap_at_ = reply.next_deadline
                    ? at + std::max<clock::duration>(*reply.next_deadline, 1ms) + reap_spread()
@@ -241,7 +241,7 @@ void session_keeper::end() {
 
 void session_keeper::lose(errc why) {
     if (fsm_.open())
-        context_.tell({.what = lock_event::kind::session_lost, .code = why});
+        context_.tell({.type = lock_event::kind::session_lost, .code = why});
     end();
     ++epoch_;
     proof_pending_.reset();

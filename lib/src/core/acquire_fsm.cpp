@@ -17,7 +17,7 @@ action acquire_fsm::answered(const answer& reply, bool proved) noexcept {
     asked_ = false;
     if (state_ != state::requesting)
         return action::none;  // The session was lost meanwhile, or a push preceded the answer.
-    switch (reply.what) {
+    switch (reply.type) {
     case answer::kind::granted:
         // A waiter that ran out of time (`busy`) still takes a grant that comes a moment later, as
         // long as it has not been told; any other reason to stop refuses the grant.

@@ -258,7 +258,7 @@ answer lock_engine::grant_newcomer(lock_entry entry, standing& found) {
     rows_.insert(entry);
     rows_.changed(entry.session, 1, 0, false);
     finish();
-    result.what = answer::kind::granted;
+    result.type = answer::kind::granted;
     result.token.value = entry.token;
     result.slot = entry.slot;
     result.contended = found.waited_for && rows_.others_wait(entry.name, entry.session);
@@ -279,7 +279,7 @@ std::optional<lock_entry> lock_engine::held_grant(
 
 void lock_engine::tell(effect::kind kind, const lock_entry& to) {
     effect fresh;
-    fresh.what = kind;
+    fresh.type = kind;
     fresh.to = to.session;
     fresh.name = to.name;
     fresh.id = to.id;
@@ -304,7 +304,7 @@ void lock_engine::untell(const lock_entry& gone) {
 bool lock_engine::add_to_grant(const lock_entry& holder) {
     for (std::size_t i = 0; i < flagged_; ++i) {
         effect& effect = effects_[i];
-        if (effect.what == effect::kind::granted && effect.to == holder.session &&
+        if (effect.type == effect::kind::granted && effect.to == holder.session &&
             effect.id == holder.id) {
             effect.contended = true;
             return true;
@@ -365,7 +365,7 @@ void lock_engine::finish() {
     bury_gone();
     for (; flagged_ < effects_.size(); ++flagged_) {
         effect& grant = effects_[flagged_];
-        if (grant.what == effect::kind::granted)
+        if (grant.type == effect::kind::granted)
             grant.contended = rows_.others_wait(grant.name, grant.to);
     }
 }
@@ -378,12 +378,12 @@ answer lock_engine::describe(const lock_entry& entry) {
     answer result;
     result.contended = rows_.others_wait(entry.name, entry.session);
     if (entry.granted) {
-        result.what = answer::kind::granted;
+        result.type = answer::kind::granted;
         result.token.value = entry.token;  // The store adds its domain.
         result.slot = entry.slot;
         return result;
     }
-    result.what = answer::kind::queued;
+    result.type = answer::kind::queued;
     if (const auto first = rows_.next(entry.name, false, 0))
         result.position = entry.ordinal - first->ordinal + rows_.holder_count(entry.name);
     return result;

@@ -22,7 +22,7 @@ struct effect {
 
     enum class kind : std::uint8_t { granted, contended, look_again };
 
-    kind what = kind::look_again;
+    kind type = kind::look_again;
     session_key to = 0;
     std::string name;
     request_id id = 0;

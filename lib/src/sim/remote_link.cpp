@@ -83,7 +83,7 @@ asio::awaitable<void> remote_link::reconnect([[maybe_unused]] std::shared_ptr<re
         connected_ = true;
         tell(event);  // look again
     } else if (reply.error() == errc::session_lost) {
-        event.what = store_event::kind::session_lost;
+        event.type = store_event::kind::session_lost;
         event.why = errc::session_lost;
         tell(event);
     } else {
@@ -95,7 +95,7 @@ void remote_link::compare_watching(bool at_server) {
     if (!watching_ || at_server)
         return;
     store_event event;
-    event.what = store_event::kind::changed;
+    event.type = store_event::kind::changed;
     tell(event);
 }
 
@@ -104,7 +104,7 @@ void remote_link::push(const store_event& event) {
 }
 
 void remote_link::tell(const store_event& event) {
-    if (event.what == store_event::kind::changed)
+    if (event.type == store_event::kind::changed)
         watching_ = false;
     if (events_)
         events_->on_store_event(event);

@@ -29,11 +29,11 @@ struct seen_event {
 class record_keeper final : public lock_observer {
 public:
     void on_event(const lock_event& event) noexcept override {
-        if (event.what == event_kind::heartbeat)
+        if (event.type == event_kind::heartbeat)
             ++beats;
         else
             events.push_back(
-                {event.what, std::string(event.name), event.token, event.code, event.took}
+                {event.type, std::string(event.name), event.token, event.code, event.took}
             );
     }
 

@@ -19,7 +19,7 @@ public:
     explicit heartbeat_times(const client_world& world) : world_(world) {}
 
     void on_event(const lock_event& event) noexcept override {
-        if (event.what == lock_event::kind::heartbeat)
+        if (event.type == lock_event::kind::heartbeat)
             times_.push_back(world_.time->now());
     }
     clock::time_point first_after(clock::time_point begin) const {

@@ -55,7 +55,7 @@ TEST_F(StaleWord, APushToARequestThatTheStoreForgotGrantsNothingToTheNextOne) {
     ASSERT_TRUE(world.run_until([&] { return of_carol.done; }));
     ASSERT_TRUE(broken && of_carol.held.held());
     world.pass(1'100ms);  // a heartbeat: bob looks, is not there, and asks again
-    ASSERT_EQ(line->held.front().what, store_event::kind::granted);
+    ASSERT_EQ(line->held.front().type, store_event::kind::granted);
     line->let_events_go();
     world.pass(1ms);
     EXPECT_FALSE(of_bob.done) << "two hold the lock";
@@ -129,7 +129,7 @@ TEST_F(StaleWord, AnAnswerToALostSessionDoesNotHideWhatTheNextOneHasMissed) {
     bob.async_acquire("door", lock_options(), client_world::record(outcome));
     world.pass(1ms);
     store_event loss;
-    loss.what = store_event::kind::session_lost;
+    loss.type = store_event::kind::session_lost;
     line->events->on_store_event(loss);
     line->hold_requests = nullptr;
     ASSERT_TRUE(world.run_until([&] { return outcome.done; }));

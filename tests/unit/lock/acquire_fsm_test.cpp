@@ -22,7 +22,7 @@ const error_code unavailable = errc::store_unavailable;
 
 answer reply(answer::kind type) {
     answer given;
-    given.what = type;
+    given.type = type;
     if (type == answer::kind::granted)
         given.token.value = 7;
     return given;

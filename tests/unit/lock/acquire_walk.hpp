@@ -178,7 +178,7 @@ private:
             if (choice == 0)
                 grant_a_waiter();
         }
-        then.value.what = row_ == row::granted ? answer::kind::granted : answer::kind::queued;
+        then.value.type = row_ == row::granted ? answer::kind::granted : answer::kind::queued;
         then.value.token.value = row_ == row::granted ? token_ : 0;
     }
 

@@ -99,7 +99,7 @@ private:
     // Compares the messages of the transaction, if both know the same just now.
     void note() {
         for (const auto& each : world_.effects) {
-            if (each.what != effect::kind::granted)
+            if (each.type != effect::kind::granted)
                 continue;
             ++grants_;
             if (!lapsed_) {
@@ -129,22 +129,22 @@ private:
             return;
         }
         const auto waits = queue ? answer::kind::queued : answer::kind::refused;
-        EXPECT_EQ(reply.what, expected.granted ? answer::kind::granted : waits);
+        EXPECT_EQ(reply.type, expected.granted ? answer::kind::granted : waits);
         EXPECT_EQ(reply.slot, expected.slot);
-        if (!lapsed_ && reply.what != answer::kind::refused) {
+        if (!lapsed_ && reply.type != answer::kind::refused) {
             EXPECT_EQ(reply.contended, model_.others_wait(name, wish.session));
         }
         note();
         if (!lapsed_)
             compare_told();
-        if (reply.what != answer::kind::refused)
+        if (reply.type != answer::kind::refused)
             wishes_.emplace_back(wish.session, wish.id);
     }
 
     void compare_told() {
         std::multiset<std::string> informed;
         for (const auto& each : world_.effects) {
-            if (each.what == effect::kind::contended)
+            if (each.type == effect::kind::contended)
                 informed.insert(std::to_string(each.to) + "." + std::to_string(each.id));
         }
         EXPECT_EQ(informed, model_.told());
@@ -203,7 +203,7 @@ private:
         if (const auto wish = some_wish()) {
             const auto reply = world_.ask_for(wish->session, wish->id, wish->name, wish->mode);
             const auto entry = world_.rows.find(wish->session, wish->id);
-            EXPECT_EQ(reply.what, entry->granted ? answer::kind::granted : answer::kind::queued);
+            EXPECT_EQ(reply.type, entry->granted ? answer::kind::granted : answer::kind::queued);
             EXPECT_EQ(reply.token.value, entry->token);
             EXPECT_EQ(reply.slot, entry->slot);
             note();

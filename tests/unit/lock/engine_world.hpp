@@ -144,9 +144,9 @@ public:
         std::vector<std::string> all;
         for (const auto& each : effects) {
             all.push_back(
-                std::string(kinds[static_cast<int>(each.what)]) + " " + std::to_string(each.to) +
+                std::string(kinds[static_cast<int>(each.type)]) + " " + std::to_string(each.to) +
                 "." + std::to_string(each.id) + slot_text(each.slot) + " " + each.name +
-                (each.contended && each.what == effect::kind::granted ? " !" : "")
+                (each.contended && each.type == effect::kind::granted ? " !" : "")
             );
         }
         return all;
@@ -229,7 +229,7 @@ private:
 
     void check_tokens() {
         for (const auto& each : effects) {
-            if (each.what != effect::kind::granted)
+            if (each.type != effect::kind::granted)
                 continue;
             const auto entry = rows.find(each.to, each.id);
             ASSERT_TRUE(entry && entry->granted && entry->token == each.token)

@@ -32,7 +32,7 @@ TEST(LockEngineBatch, AGrantSaysThatItsGiverStandsInTheQueueAgain) {
     const auto token = world.token("x");
     world.together([&](lock_engine& engine) {
         EXPECT_TRUE(engine.release(a, 1, token, 0));
-        EXPECT_EQ(engine.request(a, wish_for(2, "x"))->what, kind::queued);
+        EXPECT_EQ(engine.request(a, wish_for(2, "x"))->type, kind::queued);
     });
     EXPECT_EQ(world.line("x"), "[2.1] 1.2");
     EXPECT_THAT(world.told(), ElementsAre("granted 2.1 x !")) << "once, with all there is to say";
@@ -48,7 +48,7 @@ TEST(LockEngineBatch, OneWhoTriesInVainIsToldWithTheGrant) {
     const auto token = world.token("x");
     world.together([&](lock_engine& engine) {
         engine.release(a, 1, token, 0);
-        EXPECT_EQ(engine.request(a, wish_for(2, "x", false))->what, kind::refused);
+        EXPECT_EQ(engine.request(a, wish_for(2, "x", false))->type, kind::refused);
     });
     EXPECT_THAT(world.told(), ElementsAre("granted 2.1 x !"));
 }
@@ -73,8 +73,8 @@ TEST(LockEngineBatch, AnAnswerThatIsWithdrawnLeavesNothing) {
     engine_world world;
     const auto a = world.open();
     world.together([&](lock_engine& engine) {
-        EXPECT_EQ(engine.request(a, wish_for(1, "x"))->what, kind::granted);
-        EXPECT_EQ(engine.request(a, wish_for(2, "y"))->what, kind::granted);
+        EXPECT_EQ(engine.request(a, wish_for(1, "x"))->type, kind::granted);
+        EXPECT_EQ(engine.request(a, wish_for(2, "y"))->type, kind::granted);
         EXPECT_TRUE(engine.withdraw(a, 1));
     });
     EXPECT_THAT(world.told(), ElementsAre("granted 1.2 y"));
@@ -89,7 +89,7 @@ TEST(LockEngineBatch, AnErrorOfOneLeavesTheOthersAlone) {
         auto wrong = wish_for(2, "x");
         wrong.mode = lock_mode::permits(3);
         EXPECT_EQ(engine.request(a, wrong).error(), errc::capacity_differs);
-        EXPECT_EQ(engine.request(a, wish_for(3, "y"))->what, kind::granted);
+        EXPECT_EQ(engine.request(a, wish_for(3, "y"))->type, kind::granted);
         EXPECT_FALSE(engine.withdraw(a, 2));
     });
     EXPECT_EQ(world.line("x"), "[1.1#1]");
@@ -106,8 +106,8 @@ TEST(LockEngineBatch, EachOperationFindsWhoHasDied) {
     world.ask(b, 1, "y");
     world.expire(dead);
     world.together([&](lock_engine& engine) {
-        EXPECT_EQ(engine.request(a, wish_for(1, "x"))->what, kind::granted);
-        EXPECT_EQ(engine.request(a, wish_for(2, "y"))->what, kind::queued);
+        EXPECT_EQ(engine.request(a, wish_for(1, "x"))->type, kind::granted);
+        EXPECT_EQ(engine.request(a, wish_for(2, "y"))->type, kind::queued);
     });
     EXPECT_EQ(world.line("x"), "[1.1]");
     EXPECT_EQ(world.line("y"), "[3.1] 1.2");

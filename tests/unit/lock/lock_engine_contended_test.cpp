@@ -56,11 +56,11 @@ TEST(LockEngineContended, OneWhoTriesInVainTellsToo) {
     const auto b = world.open();
     const auto c = world.open();
     world.ask(a, 1, "x");
-    EXPECT_EQ(world.ask(b, 1, "x", false).what, kind::refused);
+    EXPECT_EQ(world.ask(b, 1, "x", false).type, kind::refused);
     EXPECT_THAT(world.told(), ElementsAre("contended 1.1 x"));
-    EXPECT_EQ(world.ask(b, 2, "x", false).what, kind::refused);
+    EXPECT_EQ(world.ask(b, 2, "x", false).type, kind::refused);
     EXPECT_THAT(world.told(), ElementsAre("contended 1.1 x")) << "nobody waits who told it";
-    EXPECT_EQ(world.ask(a, 2, "x", false).what, kind::refused);
+    EXPECT_EQ(world.ask(a, 2, "x", false).type, kind::refused);
     EXPECT_THAT(world.told(), IsEmpty()) << "its own try";
     world.ask(b, 3, "x");
     world.ask(c, 1, "x", false);
@@ -100,9 +100,9 @@ TEST(LockEngineContended, WhoGetsItBeforeOneThatCannotBeReachedIsTold) {
     const auto a = world.open();
     const auto b = world.open();
     world.set_unreachable(a, true);
-    EXPECT_EQ(world.ask(a, 1, "x").what, kind::queued);
+    EXPECT_EQ(world.ask(a, 1, "x").type, kind::queued);
     const auto reply = world.ask(b, 1, "x");
-    EXPECT_EQ(reply.what, kind::granted);
+    EXPECT_EQ(reply.type, kind::granted);
     EXPECT_TRUE(reply.contended);
 }
 
@@ -159,7 +159,7 @@ TEST(LockEngineHold, ARequestThatMeetsAnEndedGrantTakesItsPlace) {
     const auto b = world.open();
     world.ask_for(a, 1, "x", lock_mode::exclusive(), true, 5s);
     world.rows.now += 5s;
-    EXPECT_EQ(world.ask(b, 1, "x", false).what, kind::granted);
+    EXPECT_EQ(world.ask(b, 1, "x", false).type, kind::granted);
     EXPECT_THAT(world.told(), ElementsAre("look_again 1.1 x", "granted 2.1 x"));
 }
 

@@ -41,7 +41,7 @@ TEST(LockEngineDeath, LeavesALockFreeWhileNobodyWhoWaitsCanBeReached) {
     world.set_unreachable(b, true);
     world.release(a, 1);
     EXPECT_EQ(world.line("x"), "2.1");
-    EXPECT_EQ(world.ask(a, 2, "x", false).what, kind::granted) << "a try finds it free";
+    EXPECT_EQ(world.ask(a, 2, "x", false).type, kind::granted) << "a try finds it free";
     world.release(a, 2);
     world.set_unreachable(b, false);
     world.advance("x");
@@ -53,7 +53,7 @@ TEST(LockEngineDeath, AHolderWhoCannotBeReachedStillHolds) {
     const auto a = world.open();
     world.ask(a, 1, "x");
     world.set_unreachable(a, true);
-    EXPECT_EQ(world.ask(world.open(), 1, "x").what, kind::queued);
+    EXPECT_EQ(world.ask(world.open(), 1, "x").type, kind::queued);
 }
 
 TEST(LockEngineDeath, EndFreesAndWithdrawsAndForgetsEverything) {
@@ -98,7 +98,7 @@ TEST(LockEngineDeath, BuriesADeadHolderOnTheWayAndItsOtherLocksAdvance) {
     world.ask(dead, 2, "y");
     world.ask(b, 1, "y");
     world.expire(dead);
-    EXPECT_EQ(world.ask(b, 2, "x").what, kind::granted);
+    EXPECT_EQ(world.ask(b, 2, "x").type, kind::granted);
     EXPECT_THAT(world.told(), UnorderedElementsAre("granted 2.2 x", "granted 2.1 y"));
     EXPECT_FALSE(world.rows.sessions.contains(dead));
 }
@@ -134,7 +134,7 @@ TEST(LockEngineDeath, FindsTheDeadBehindTheDead) {
     world.ask(living, 1, "c");
     for (const auto each : {first, second, third})
         world.expire(each);
-    EXPECT_EQ(world.ask(living, 2, "a").what, kind::granted);
+    EXPECT_EQ(world.ask(living, 2, "a").type, kind::granted);
     EXPECT_EQ(world.line("b"), "");
     EXPECT_EQ(world.line("c"), "[4.1]");
     EXPECT_EQ(world.rows.sessions.size(), 1u);
@@ -162,7 +162,7 @@ TEST(LockEngineDeath, ASessionThatDiedAsksInVain) {
     world.ask(b, 1, "x");
     world.ask(dead, 1, "x");
     world.expire(dead);
-    EXPECT_EQ(world.ask(dead, 2, "y").what, kind::refused);
+    EXPECT_EQ(world.ask(dead, 2, "y").type, kind::refused);
     EXPECT_EQ(world.line("y"), "");
     EXPECT_EQ(world.line("x"), "[2.1]");
 }

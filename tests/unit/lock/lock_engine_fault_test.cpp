@@ -205,9 +205,9 @@ TEST(LockEngineFault, GrantsNothingWithoutAToken) {
         wish.id = 77;
         wish.name = "z";
         const auto reply = engine.request(1, wish);
-        EXPECT_EQ(reply->what == answer::kind::granted, reply->token.value != 0) << failing_call;
+        EXPECT_EQ(reply->type == answer::kind::granted, reply->token.value != 0) << failing_call;
         for (const auto& each : engine.take_effects()) {
-            EXPECT_EQ(each.what == effect::kind::granted, each.token != 0) << failing_call;
+            EXPECT_EQ(each.type == effect::kind::granted, each.token != 0) << failing_call;
         }
     }
 }

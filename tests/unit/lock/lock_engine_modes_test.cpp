@@ -129,7 +129,7 @@ TEST(LockEngineModes, AWriterGetsWhatOnlyDeadReadersHold) {
     world.expire(first);
     world.expire(second);
     const auto reply = world.ask(c, 1, "x");
-    EXPECT_EQ(reply.what, kind::granted);
+    EXPECT_EQ(reply.type, kind::granted);
     EXPECT_GT(reply.token.value, token);
     EXPECT_EQ(world.rows.sessions.size(), 1u);
 }
@@ -150,10 +150,10 @@ TEST(LockEngineModes, WhoCannotBeReachedDoesNotStopThoseBehindIt) {
     world.ask_for(a, 1, "x", shared);
     world.ask(writer, 1, "x");
     world.set_unreachable(writer, true);
-    EXPECT_EQ(world.ask_for(c, 1, "x", shared).what, kind::granted);
+    EXPECT_EQ(world.ask_for(c, 1, "x", shared).type, kind::granted);
     EXPECT_EQ(world.line("x"), "[1.1] [3.1] 2.1") << "it keeps its place";
     world.set_unreachable(writer, false);
-    EXPECT_EQ(world.ask_for(c, 2, "x", shared).what, kind::queued) << "now it does";
+    EXPECT_EQ(world.ask_for(c, 2, "x", shared).type, kind::queued) << "now it does";
     world.release(a, 1);
     world.release(c, 1);
     EXPECT_EQ(world.line("x"), "[2.1] 3.2");
@@ -180,7 +180,7 @@ TEST(LockEngineModes, AWriterWhoDiesWaitingLetsTheReadersBehindItIn) {
     world.ask(writer, 1, "x");
     world.ask_for(c, 1, "x", shared);
     world.expire(writer);
-    EXPECT_EQ(world.ask_for(c, 2, "x", shared).what, kind::granted);
+    EXPECT_EQ(world.ask_for(c, 2, "x", shared).type, kind::granted);
     EXPECT_EQ(world.line("x"), "[1.1] [3.1] [3.2]");
 }
 
@@ -195,7 +195,7 @@ TEST(LockEngineModes, PermitsTakeTheLowestFreeSlotAndATokenOfTheirOwn) {
         EXPECT_GT(reply.token.value, last);
         last = reply.token.value;
     }
-    EXPECT_EQ(world.ask_for(a, 4, "x", three).what, kind::queued);
+    EXPECT_EQ(world.ask_for(a, 4, "x", three).type, kind::queued);
     world.release(a, 2);
     EXPECT_THAT(world.told(), ElementsAre("granted 1.4#2 x"));
     world.release(a, 3);
@@ -235,7 +235,7 @@ TEST(LockEngineModes, AnotherNumberOfPermitsIsRefusedWhileThereAreAny) {
     EXPECT_EQ(world.refused, errc::capacity_differs) << "one holds";
     EXPECT_EQ(world.line("x"), "[1.1#1]") << "nothing was written";
     EXPECT_THAT(world.told(), IsEmpty());
-    EXPECT_EQ(world.ask_for(b, 2, "y", lock_mode::permits(3)).what, kind::granted)
+    EXPECT_EQ(world.ask_for(b, 2, "y", lock_mode::permits(3)).type, kind::granted)
         << "another lock";
 
     world.ask(b, 3, "z");
@@ -243,9 +243,9 @@ TEST(LockEngineModes, AnotherNumberOfPermitsIsRefusedWhileThereAreAny) {
     world.ask_for(b, 4, "z", lock_mode::permits(3));
     EXPECT_EQ(world.refused, errc::capacity_differs) << "one waits";
     world.withdraw(a, 2);
-    EXPECT_EQ(world.ask_for(b, 5, "z", lock_mode::permits(3)).what, kind::queued);
+    EXPECT_EQ(world.ask_for(b, 5, "z", lock_mode::permits(3)).type, kind::queued);
     EXPECT_EQ(world.refused, error_code());
-    EXPECT_EQ(world.ask_for(a, 3, "z", shared).what, kind::queued) << "modes may be mixed";
+    EXPECT_EQ(world.ask_for(a, 3, "z", shared).type, kind::queued) << "modes may be mixed";
 }
 
 TEST(LockEngineModes, TheDeadDoNotSayHowManyPermitsThereAre) {
@@ -253,7 +253,7 @@ TEST(LockEngineModes, TheDeadDoNotSayHowManyPermitsThereAre) {
     const auto dead = world.open();
     world.ask_for(dead, 1, "x", lock_mode::permits(2));
     world.expire(dead);
-    EXPECT_EQ(world.ask_for(world.open(), 1, "x", lock_mode::permits(3)).what, kind::granted);
+    EXPECT_EQ(world.ask_for(world.open(), 1, "x", lock_mode::permits(3)).type, kind::granted);
 }
 
 TEST(LockEngineModes, NumbersOfPermitsThatCannotBeAreRefused) {

@@ -20,7 +20,7 @@ TEST(LockEngine, GrantsAFreeLockAtOnce) {
     engine_world world;
     const auto a = world.open();
     const answer reply = world.ask(a, 1, "x");
-    EXPECT_EQ(reply.what, kind::granted);
+    EXPECT_EQ(reply.type, kind::granted);
     EXPECT_EQ(reply.token.value, world.token("x"));
     EXPECT_FALSE(reply.contended);
     EXPECT_TRUE(reply.token.domain.empty()) << "the store adds its domain";
@@ -49,9 +49,9 @@ TEST(LockEngine, QueuesInTheOrderOfArrivalAndGrantsInIt) {
     const auto a = world.open();
     const auto b = world.open();
     world.ask(a, 1, "x");
-    EXPECT_EQ(world.ask(b, 1, "x").what, kind::queued);
-    EXPECT_EQ(world.ask(a, 2, "x").what, kind::queued);
-    EXPECT_EQ(world.ask(b, 2, "x").what, kind::queued);
+    EXPECT_EQ(world.ask(b, 1, "x").type, kind::queued);
+    EXPECT_EQ(world.ask(a, 2, "x").type, kind::queued);
+    EXPECT_EQ(world.ask(b, 2, "x").type, kind::queued);
     EXPECT_EQ(world.line("x"), "[1.1] 2.1 1.2 2.2");
 
     world.release(a, 1);
@@ -92,10 +92,10 @@ TEST(LockEngine, KeepsLocksOfOtherNamesApart) {
     engine_world world;
     const auto a = world.open();
     const std::string with_zero("x\0y", 3);
-    EXPECT_EQ(world.ask(a, 1, "x").what, kind::granted);
-    EXPECT_EQ(world.ask(a, 2, "X").what, kind::granted);
-    EXPECT_EQ(world.ask(a, 3, with_zero).what, kind::granted);
-    EXPECT_EQ(world.ask(a, 4, "x").what, kind::queued);
+    EXPECT_EQ(world.ask(a, 1, "x").type, kind::granted);
+    EXPECT_EQ(world.ask(a, 2, "X").type, kind::granted);
+    EXPECT_EQ(world.ask(a, 3, with_zero).type, kind::granted);
+    EXPECT_EQ(world.ask(a, 4, "x").type, kind::queued);
 }
 
 TEST(LockEngine, ATryThatIsRefusedLeavesNothing) {
@@ -103,13 +103,13 @@ TEST(LockEngine, ATryThatIsRefusedLeavesNothing) {
     const auto a = world.open();
     const auto b = world.open();
     world.ask(a, 1, "x");
-    EXPECT_EQ(world.ask(b, 1, "x", false).what, kind::refused);
+    EXPECT_EQ(world.ask(b, 1, "x", false).type, kind::refused);
     EXPECT_EQ(world.line("x"), "[1.1]");
     EXPECT_THAT(world.told(), ElementsAre("contended 1.1 x"));
     EXPECT_EQ(world.rows.sessions[b].changes, 0u);
     world.release(a, 1);
     EXPECT_EQ(world.line("x"), "");
-    EXPECT_EQ(world.ask(b, 2, "x", false).what, kind::granted);
+    EXPECT_EQ(world.ask(b, 2, "x", false).type, kind::granted);
 }
 
 TEST(LockEngine, ARepeatedRequestGetsTheSameAnswer) {
@@ -117,12 +117,12 @@ TEST(LockEngine, ARepeatedRequestGetsTheSameAnswer) {
     const auto a = world.open();
     const auto first = world.ask(a, 1, "x");
     const auto again = world.ask(a, 1, "x");
-    EXPECT_EQ(again.what, kind::granted);
+    EXPECT_EQ(again.type, kind::granted);
     EXPECT_EQ(again.token, first.token);
     EXPECT_THAT(world.told(), IsEmpty());
 
     world.ask(a, 2, "x");
-    EXPECT_EQ(world.ask(a, 2, "x").what, kind::queued);
+    EXPECT_EQ(world.ask(a, 2, "x").type, kind::queued);
     EXPECT_EQ(world.line("x"), "[1.1] 1.2");
 }
 
@@ -131,7 +131,7 @@ TEST(LockEngine, ARepeatedRequestOfATryThatWasQueuedBeforeStaysQueued) {
     const auto a = world.open();
     world.ask(a, 1, "x");
     world.ask(a, 2, "x");
-    EXPECT_EQ(world.ask(a, 2, "x", false).what, kind::queued);
+    EXPECT_EQ(world.ask(a, 2, "x", false).type, kind::queued);
     EXPECT_EQ(world.line("x"), "[1.1] 1.2");
 }
 
@@ -142,7 +142,7 @@ TEST(LockEngine, ARepeatedRequestMayGetABetterAnswerByNow) {
     world.ask(a, 1, "x");
     world.ask(b, 1, "x");
     world.expire(a);
-    EXPECT_EQ(world.ask(b, 1, "x").what, kind::granted);
+    EXPECT_EQ(world.ask(b, 1, "x").type, kind::granted);
 }
 
 TEST(LockEngine, TheSameIdOfTwoSessionsIsTwoRequests) {
@@ -238,9 +238,9 @@ TEST(LockEngine, GrantsNothingInAQuarantineAndEverythingAfterIt) {
     engine_world world;
     const auto a = world.open();
     world.rows.quarantine_until = world.rows.now + 5s;
-    EXPECT_EQ(world.ask(a, 1, "x").what, kind::queued);
-    EXPECT_EQ(world.ask(a, 2, "x").what, kind::queued);
-    EXPECT_EQ(world.ask(a, 3, "y", false).what, kind::refused);
+    EXPECT_EQ(world.ask(a, 1, "x").type, kind::queued);
+    EXPECT_EQ(world.ask(a, 2, "x").type, kind::queued);
+    EXPECT_EQ(world.ask(a, 3, "y", false).type, kind::refused);
     EXPECT_TRUE(world.withdraw(a, 1));
     world.advance("x");
     EXPECT_EQ(world.line("x"), "1.2");

@@ -136,19 +136,19 @@ TEST(RedisAnswers, ToAResumptionAreCorruptIfSomethingIsMissingOrBent) {
 TEST(RedisAnswers, ToARequestGrantQueueOrRefuse) {
     const auto granted = parse_answer(said_text("g 5 65535 1"), store_domain);
     ASSERT_TRUE(granted);
-    EXPECT_EQ(granted->what, answer::kind::granted);
+    EXPECT_EQ(granted->type, answer::kind::granted);
     EXPECT_EQ(granted->token.base(), 5u);
     EXPECT_EQ(granted->token.domain, store_domain.of_slot(65'535));
     EXPECT_EQ(granted->slot, 65'535u);
     EXPECT_TRUE(granted->contended);
     const auto queued = parse_answer(said_text("q 3 0"), store_domain);
     ASSERT_TRUE(queued);
-    EXPECT_EQ(queued->what, answer::kind::queued);
+    EXPECT_EQ(queued->type, answer::kind::queued);
     EXPECT_EQ(queued->position, 3u);
     EXPECT_FALSE(queued->contended);
     const auto refused = parse_answer(said_text("n"), store_domain);
     ASSERT_TRUE(refused);
-    EXPECT_EQ(refused->what, answer::kind::refused);
+    EXPECT_EQ(refused->type, answer::kind::refused);
     EXPECT_EQ(code_of(parse_answer(said_text("l"), store_domain)), errc::session_lost);
     EXPECT_EQ(code_of(parse_answer(said_text("c"), store_domain)), errc::capacity_differs);
 }
@@ -421,10 +421,10 @@ TEST(RedisAnswers, ThatNoScriptGivesAreCorrupt) {
         EXPECT_EQ(code_of(parse_beat(each)), errc::store_corrupt) << shown;
         EXPECT_EQ(code_of(parse_view(each, store_domain)), errc::store_corrupt) << shown;
         EXPECT_EQ(code_of(parse_locks(each)), errc::store_corrupt) << shown;
-        if (each.what != redis_value::kind::number || each.number < 0) {
+        if (each.type != redis_value::kind::number || each.number < 0) {
             EXPECT_EQ(code_of(parse_broken(each)), errc::store_corrupt) << shown;
         }
-        if (each.what != redis_value::kind::array || !each.items.empty()) {
+        if (each.type != redis_value::kind::array || !each.items.empty()) {
             EXPECT_EQ(code_of(parse_breaks(each, "", store_domain)), errc::store_corrupt) << shown;
         }
     }

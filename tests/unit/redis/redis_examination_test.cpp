@@ -43,14 +43,14 @@ store_finding found(const redis_examination& at, const std::string& subject) {
 verdict verdict_after(auto change, const std::string& subject) {
     auto at = of_a_good_server();
     change(at);
-    return found(at, subject).what;
+    return found(at, subject).judgement;
 }
 
 TEST(RedisExamination, FindsNothingWrongWithAGoodServer) {
     const auto all = of_a_good_server().findings();
     EXPECT_EQ(all.size(), 7u);
     for (const auto& each : all)
-        EXPECT_EQ(each.what, verdict::holds) << each.subject << ": " << each.found;
+        EXPECT_EQ(each.judgement, verdict::holds) << each.subject << ": " << each.found;
     const auto sessions = found(of_a_good_server(), "sessions").found;
     EXPECT_NE(sessions.find('3'), std::string::npos);
     EXPECT_NE(sessions.find('5'), std::string::npos);
@@ -59,21 +59,21 @@ TEST(RedisExamination, FindsNothingWrongWithAGoodServer) {
 TEST(RedisExamination, OfTheSingleKeyFormSaysWhatItDoesNotPromise) {
     auto at = of_a_good_server();
     at.single_key = true;
-    EXPECT_EQ(found(at, "form").what, verdict::weak);
-    EXPECT_EQ(found(at, "tokens").what, verdict::holds);
+    EXPECT_EQ(found(at, "form").judgement, verdict::weak);
+    EXPECT_EQ(found(at, "tokens").judgement, verdict::holds);
     at.tokens = false;
-    EXPECT_EQ(found(at, "tokens").what, verdict::weak);
-    EXPECT_EQ(found(at, "flush").what, verdict::holds);
-    EXPECT_EQ(found(at, "memory").what, verdict::holds);
+    EXPECT_EQ(found(at, "tokens").judgement, verdict::weak);
+    EXPECT_EQ(found(at, "flush").judgement, verdict::holds);
+    EXPECT_EQ(found(at, "memory").judgement, verdict::holds);
     at.facts.replicas = 1;
-    EXPECT_EQ(found(at, "fail-over").what, verdict::weak);
+    EXPECT_EQ(found(at, "fail-over").judgement, verdict::weak);
 }
 
 TEST(RedisExamination, FindsAServerBrokenThatCannotBeUsed) {
     auto at = of_a_good_server();
     at.facts.primary = false;
     const auto replica = found(at, "server");
-    EXPECT_EQ(replica.what, verdict::broken);
+    EXPECT_EQ(replica.judgement, verdict::broken);
     EXPECT_NE(replica.found.find("h:6379"), std::string::npos);
     EXPECT_NE(replica.found.find("name the primary"), std::string::npos) << replica.found;
     EXPECT_EQ(
@@ -124,7 +124,7 @@ TEST(RedisExamination, FindsAServerWeakThatTellsNothing) {
     auto at = of_a_good_server();
     at.facts = server_facts();
     for (const char* subject : {"server", "memory", "durability", "tokens", "fail-over", "flush"})
-        EXPECT_EQ(found(at, subject).what, verdict::weak) << subject;
+        EXPECT_EQ(found(at, subject).judgement, verdict::weak) << subject;
 }
 
 TEST(RedisExamination, AsksForWhatEndsAPrimaryThatIsCutOff) {
@@ -158,7 +158,7 @@ TEST(RedisExamination, FindsTheLongestTtlWeakIfTheStoreKnowsOfALongerOne) {
     EXPECT_EQ(at.findings().size(), 7u);
     at.remembered_ttl = std::chrono::milliseconds(20'000);
     const auto longest = found(at, "longest TTL");
-    EXPECT_EQ(longest.what, verdict::weak);
+    EXPECT_EQ(longest.judgement, verdict::weak);
     EXPECT_NE(longest.found.find("20000 ms"), std::string::npos) << longest.found;
     EXPECT_NE(longest.found.find("5000 ms"), std::string::npos) << longest.found;
 }

@@ -19,7 +19,7 @@ std::optional<store_event> pushed(std::string_view message) {
 TEST(RedisPush, OfAGrantHasItsTokenAndWhetherOthersWait) {
     const auto event = pushed("g 7 5 0 0");
     ASSERT_TRUE(event);
-    EXPECT_EQ(event->what, store_event::kind::granted);
+    EXPECT_EQ(event->type, store_event::kind::granted);
     EXPECT_EQ(event->id, 7u);
     EXPECT_EQ(event->slot, 0u);
     EXPECT_FALSE(event->contended);
@@ -37,7 +37,7 @@ TEST(RedisPush, OfAPermitIsOfTheDomainOfItsSlot) {
 TEST(RedisPush, TellsThatOthersWaitForAGrant) {
     const auto event = pushed("t 7 5 3");
     ASSERT_TRUE(event);
-    EXPECT_EQ(event->what, store_event::kind::contended);
+    EXPECT_EQ(event->type, store_event::kind::contended);
     EXPECT_TRUE(event->contended);
     EXPECT_EQ(event->id, 7u);
     EXPECT_EQ(event->token.base(), 5u);
@@ -45,8 +45,8 @@ TEST(RedisPush, TellsThatOthersWaitForAGrant) {
 }
 
 TEST(RedisPush, TellsToLookAgainAndOfChanges) {
-    EXPECT_EQ(pushed("a")->what, store_event::kind::look_again);
-    EXPECT_EQ(pushed("c")->what, store_event::kind::changed);
+    EXPECT_EQ(pushed("a")->type, store_event::kind::look_again);
+    EXPECT_EQ(pushed("c")->type, store_event::kind::changed);
 }
 
 TEST(RedisPush, TakesTheLargestNumbers) {

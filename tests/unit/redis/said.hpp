@@ -15,28 +15,28 @@ namespace mortise::test {
 
 inline store_detail::redis_value said_text(std::string text) {
     store_detail::redis_value value;
-    value.what = store_detail::redis_value::kind::text;
+    value.type = store_detail::redis_value::kind::text;
     value.text = std::move(text);
     return value;
 }
 
 inline store_detail::redis_value said_error(std::string text) {
     store_detail::redis_value value;
-    value.what = store_detail::redis_value::kind::error;
+    value.type = store_detail::redis_value::kind::error;
     value.text = std::move(text);
     return value;
 }
 
 inline store_detail::redis_value said_number(std::int64_t number) {
     store_detail::redis_value value;
-    value.what = store_detail::redis_value::kind::number;
+    value.type = store_detail::redis_value::kind::number;
     value.number = number;
     return value;
 }
 
 inline store_detail::redis_value said_array(std::vector<store_detail::redis_value> items) {
     store_detail::redis_value value;
-    value.what = store_detail::redis_value::kind::array;
+    value.type = store_detail::redis_value::kind::array;
     value.items = std::move(items);
     return value;
 }

@@ -42,7 +42,7 @@ TEST_F(SqliteCutFile, LosesTheSessionsAndKillsNobody) {
         state_user waiter(folder.config(), time);
         ASSERT_EQ(holder.open(), error_code()) << holder.state.explain();
         ASSERT_EQ(waiter.open(), error_code()) << waiter.state.explain();
-        ASSERT_EQ(holder.ask("door").what, answer::kind::granted);
+        ASSERT_EQ(holder.ask("door").type, answer::kind::granted);
         cut(size);
         EXPECT_EQ(holder.opened.session->where(), whereabouts::other);
         // The rest of the file may still work for these two, until they look where it is.
@@ -55,7 +55,7 @@ TEST_F(SqliteCutFile, LosesTheSessionsAndKillsNobody) {
         // The holder may still believe in its lease for the TTL.
         state_user next(folder.config(), time);
         ASSERT_EQ(next.open(), error_code()) << next.state.explain();
-        EXPECT_EQ(next.ask("door").what, answer::kind::queued);
+        EXPECT_EQ(next.ask("door").type, answer::kind::queued);
         time.pass(state_user::ttl * 3 / 5);
         EXPECT_EQ(next.beat(), error_code());
         time.pass(state_user::ttl * 3 / 5);
@@ -70,14 +70,14 @@ TEST_F(SqliteCutFile, LosesTheSessionsAndKillsNobody) {
 TEST_F(SqliteCutFile, ThatHasItsSizeAgainIsNotBelieved) {
     state_user holder(folder.config(), time);
     ASSERT_EQ(holder.open(), error_code());
-    ASSERT_EQ(holder.ask("door").what, answer::kind::granted);
+    ASSERT_EQ(holder.ask("door").type, answer::kind::granted);
     const auto size = std::filesystem::file_size(folder.side() / "sessions");
     cut(0);
     cut(size);
     EXPECT_NE(holder.beat(), error_code());
     state_user next(folder.config(), time);
     ASSERT_EQ(next.open(), error_code()) << next.state.explain();
-    EXPECT_EQ(next.ask("door").what, answer::kind::queued);
+    EXPECT_EQ(next.ask("door").type, answer::kind::queued);
 }
 
 /// A page of a file that has been cut.

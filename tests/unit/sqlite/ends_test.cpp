@@ -102,10 +102,10 @@ TEST_F(SqliteEnds, WhoeverAsksForTheLockFindsIt) {
     auto holder = opened();
     auto other = opened();
     const auto held = holder->ask_for("a", exclusive, 200ms);
-    EXPECT_EQ(other->ask("a", false).what, answer::kind::refused);
+    EXPECT_EQ(other->ask("a", false).type, answer::kind::refused);
     time.pass(200ms);
     const auto got = other->ask("a", false);
-    EXPECT_EQ(got.what, answer::kind::granted);
+    EXPECT_EQ(got.type, answer::kind::granted);
     EXPECT_GT(got.token.value, held.token.value);
     EXPECT_EQ(ends(*holder), clock::time_point());
     EXPECT_FALSE(holder->release("a", held.token));
@@ -114,10 +114,10 @@ TEST_F(SqliteEnds, WhoeverAsksForTheLockFindsIt) {
 TEST_F(SqliteEnds, AnEndOutlivesTheDeathOfItsProcess) {
     ASSERT_TRUE(in_dying_child([&] {
         state_user user(folder.config(), time);
-        return !user.open() && user.ask_for("a", exclusive, 200ms).what == answer::kind::granted;
+        return !user.open() && user.ask_for("a", exclusive, 200ms).type == answer::kind::granted;
     }));
     auto other = opened();
-    EXPECT_EQ(other->ask("a").what, answer::kind::queued);
+    EXPECT_EQ(other->ask("a").type, answer::kind::queued);
     EXPECT_EQ(scan(*other, time).next_deadline, 200ms);
     time.pass(200ms);
     const auto reaped = other->state.reap({});

@@ -46,7 +46,7 @@ protected:
 TEST_F(SqliteExamine, FindsNothingBrokenInASoundStoreAndLeavesItAsItWas) {
     state_user user(folder.config(), time);
     ASSERT_EQ(user.open(), error_code());
-    ASSERT_EQ(user.ask("a").what, answer::kind::granted);
+    ASSERT_EQ(user.ask("a").type, answer::kind::granted);
     const auto before = std::distance(
         std::filesystem::directory_iterator(folder.side()), std::filesystem::directory_iterator()
     );
@@ -65,29 +65,29 @@ TEST_F(SqliteExamine, FindsNothingBrokenInASoundStoreAndLeavesItAsItWas) {
           "tokens",
           "integrity"}) {
         ASSERT_TRUE(found.contains(subject)) << subject;
-        EXPECT_NE(found[subject].what, verdict::broken) << found[subject].found;
+        EXPECT_NE(found[subject].judgement, verdict::broken) << found[subject].found;
     }
     for (const char* subject :
          {"lock", "store", "rights", "datagrams", "sessions", "journal", "tokens", "integrity"})
-        EXPECT_EQ(found[subject].what, verdict::holds) << found[subject].found;
+        EXPECT_EQ(found[subject].judgement, verdict::holds) << found[subject].found;
     EXPECT_TRUE(found["sessions"].found.starts_with("1 sessions live")) << found["sessions"].found;
     const auto after = std::distance(
         std::filesystem::directory_iterator(folder.side()), std::filesystem::directory_iterator()
     );
     EXPECT_EQ(before, after);
-    EXPECT_EQ(user.ask("b").what, answer::kind::granted) << "it still works";
+    EXPECT_EQ(user.ask("b").type, answer::kind::granted) << "it still works";
 }
 
 TEST_F(SqliteExamine, WhereNothingIsItMakesNothing) {
     const auto found = examine(folder.config());
-    EXPECT_EQ(found.at("store").what, verdict::holds);
+    EXPECT_EQ(found.at("store").judgement, verdict::holds);
     EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
 TEST_F(SqliteExamine, AFileThatIsNoStoreIsAFindingAndNoFailure) {
     std::ofstream(folder.database()) << std::string(5'000, 'x');
     const auto found = examine(folder.config());
-    EXPECT_EQ(found.at("store").what, verdict::broken);
+    EXPECT_EQ(found.at("store").judgement, verdict::broken);
     EXPECT_NE(found.at("store").found.find(folder.database().string()), std::string::npos);
     EXPECT_FALSE(found.contains("integrity"));
     EXPECT_FALSE(std::filesystem::exists(folder.side()));
@@ -98,13 +98,13 @@ TEST_F(SqliteExamine, NamesTheFileThatOthersMayUse) {
     ASSERT_EQ(user.open(), error_code());
     std::filesystem::permissions(folder.database(), std::filesystem::perms(0640));
     auto found = examine(user).at("rights");
-    EXPECT_EQ(found.what, verdict::weak);
+    EXPECT_EQ(found.judgement, verdict::weak);
     EXPECT_NE(found.found.find("locks.db is open to other users (mode 640)"), std::string::npos)
         << found.found;
     std::filesystem::permissions(folder.database(), std::filesystem::perms(0600));
     std::filesystem::permissions(folder.side(), std::filesystem::perms(0750));
     found = examine(user).at("rights");
-    EXPECT_EQ(found.what, verdict::weak);
+    EXPECT_EQ(found.judgement, verdict::weak);
     EXPECT_NE(found.found.find("locks.db.mortise is open"), std::string::npos) << found.found;
 }
 
@@ -113,26 +113,26 @@ TEST_F(SqliteExamine, NamesANetworkFileSystemThatIsAllowed) {
     config.file_system_type_override = 0x6969;
     config.allow_network_file_system = true;
     const auto found = examine(config).at("file system");
-    EXPECT_EQ(found.what, verdict::weak);
+    EXPECT_EQ(found.judgement, verdict::weak);
     EXPECT_NE(found.found.find("NFS"), std::string::npos);
 }
 
 TEST_F(SqliteExamine, SaysThatTheDiskIsTooSmallForTheLog) {
     auto config = folder.config();
     config.checkpoint_bytes = std::size_t{1} << 60;
-    EXPECT_EQ(examine(config).at("space").what, verdict::weak);
+    EXPECT_EQ(examine(config).at("space").judgement, verdict::weak);
 }
 
 TEST_F(SqliteExamine, FindsRowsThatCannotBe) {
     state_user user(folder.config(), time);
     ASSERT_EQ(user.open(), error_code());
-    ASSERT_EQ(user.ask("a").what, answer::kind::granted);
+    ASSERT_EQ(user.ask("a").type, answer::kind::granted);
     sqlite_detail::sqlite_db db;
     ASSERT_TRUE(db.open(folder.database().string()));
     ASSERT_TRUE(db.run("PRAGMA ignore_check_constraints = 1; UPDATE entry SET queued = 7"));
     db.close();
     const auto found = examine(user).at("integrity");
-    EXPECT_EQ(found.what, verdict::broken);
+    EXPECT_EQ(found.judgement, verdict::broken);
     EXPECT_NE(found.found.find("entry"), std::string::npos) << found.found;
 }
 
@@ -141,7 +141,7 @@ TEST_F(SqliteExamine, SaysThatAllTokensAreUsedUp) {
     ASSERT_EQ(user.open(), error_code());
     const auto end = std::to_string(fencing_token::base_end);
     folder.sql("UPDATE meta SET token_next = " + end + ", token_mark = " + end);
-    EXPECT_EQ(examine(user).at("tokens").what, verdict::broken);
+    EXPECT_EQ(examine(user).at("tokens").judgement, verdict::broken);
 }
 
 TEST_F(SqliteExamine, SaysThatSomebodyHoldsTheLockForTooLong) {
@@ -167,7 +167,7 @@ TEST_F(SqliteExamine, WhatIsThrownIsAFinding) {
     });
     const auto all = found.take();
     ASSERT_EQ(all.size(), 2u);
-    EXPECT_EQ(all[0].what, verdict::broken);
+    EXPECT_EQ(all[0].judgement, verdict::broken);
     EXPECT_TRUE(all[0].found.ends_with("there; move.")) << all[0].found;
     EXPECT_EQ(all[1].found, "Good.");
 }

@@ -29,7 +29,7 @@ TEST(SqliteFailingDisk, AFailedWriteIsReportedAndDoesNotLast) {
     EXPECT_TRUE(in_dying_child([&] {
         ::signal(SIGXFSZ, SIG_IGN);
         state_user user(folder.config(), time);
-        if (user.open() || user.ask("a").what != answer::kind::granted)
+        if (user.open() || user.ask("a").type != answer::kind::granted)
             return false;
         const auto log = std::filesystem::file_size(folder.database().string() + "-wal");
         limit_files_to(log);
@@ -44,7 +44,7 @@ TEST(SqliteFailingDisk, AFailedWriteIsReportedAndDoesNotLast) {
         limit_files_to(RLIM_INFINITY);
         // The new connection sees what is true, and tells the client to look.
         const auto held = user.ask("after");
-        return held.what == answer::kind::granted && user.told() == "look_again";
+        return held.type == answer::kind::granted && user.told() == "look_again";
     }));
     // The rows say what the child believed to hold.
     EXPECT_EQ(folder.sql("SELECT count(*) FROM entry WHERE name = x'61' AND queued = 0"), 1);
@@ -59,12 +59,12 @@ TEST(SqliteFailingDisk, AForeignWriterIsWaitedForAndThenReported) {
     sqlite3* foreign = nullptr;
     ASSERT_EQ(::sqlite3_open(folder.database().c_str(), &foreign), SQLITE_OK);
     ASSERT_EQ(::sqlite3_exec(foreign, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK);
-    EXPECT_EQ(user.ask("a").what, answer::kind::refused);
+    EXPECT_EQ(user.ask("a").type, answer::kind::refused);
     EXPECT_EQ(user.asked(), errc::database_busy) << "nothing was done, and that is known";
     EXPECT_NE(user.state.explain().find("another program"), std::string::npos)
         << user.state.explain();
     ::sqlite3_close(foreign);
-    EXPECT_EQ(user.ask("a").what, answer::kind::granted);
+    EXPECT_EQ(user.ask("a").type, answer::kind::granted);
 }
 
 TEST(SqliteFailingDisk, TheLogIsFoldedBackBySize) {

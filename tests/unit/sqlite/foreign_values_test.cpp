@@ -21,8 +21,8 @@ class SqliteForeignValues : public testing::Test {
 protected:
     SqliteForeignValues() {
         EXPECT_EQ(holder.open(), error_code());
-        EXPECT_EQ(holder.ask("a").what, answer::kind::granted);
-        EXPECT_EQ(holder.ask_for("p", lock_mode::permits(2)).what, answer::kind::granted);
+        EXPECT_EQ(holder.ask("a").type, answer::kind::granted);
+        EXPECT_EQ(holder.ask_for("p", lock_mode::permits(2)).type, answer::kind::granted);
     }
 
     // Expects that a newcomer is told that this lock, and the list of all locks, are corrupt.
@@ -120,7 +120,7 @@ TEST_F(SqliteForeignValues, DoNotMakeAQuarantineLongerThanASessionLives) {
     state_user other(folder.config(), time);
     ASSERT_EQ(other.open(), error_code()) << other.state.explain();
     EXPECT_EQ(other.state.quarantine_until(), time.now() + 1h);
-    EXPECT_EQ(other.ask("b").what, answer::kind::queued);
+    EXPECT_EQ(other.ask("b").type, answer::kind::queued);
 }
 
 TEST_F(SqliteForeignValues, AreNoNotesOfAGrant) {

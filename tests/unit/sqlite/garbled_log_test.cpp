@@ -35,7 +35,7 @@ TEST(SqliteGarbledLog, IsCalledCorruptByWhoeverMeetsIt) {
         ASSERT_EQ(holder.open(), error_code());
         ASSERT_EQ(other.open(), error_code());
         for (const char* name : {"a", "b", "c"})
-            ASSERT_EQ(holder.ask(name).what, answer::kind::granted);
+            ASSERT_EQ(holder.ask(name).type, answer::kind::granted);
         write_rubbish(folder.database().string() + "-wal", seed, seed % 2 == 0 ? 0 : log_header);
         int corrupt = 0;
         for (int round = 0; round < 4; ++round) {

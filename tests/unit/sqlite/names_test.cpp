@@ -31,14 +31,14 @@ protected:
     /// The holder of "door" has opened the store by its own name.
     void hold() {
         ASSERT_EQ(holder.open(), error_code()) << holder.state.explain();
-        ASSERT_EQ(holder.ask("door").what, answer::kind::granted);
+        ASSERT_EQ(holder.ask("door").type, answer::kind::granted);
     }
 
     /// Expects that a user who opens the store by `path` sees the holder.
     void expect_same_store(const fs::path& path) {
         state_user other(config_of(path), time);
         ASSERT_EQ(other.open(), error_code()) << path << ": " << other.state.explain();
-        EXPECT_EQ(other.ask("door").what, answer::kind::queued) << path;
+        EXPECT_EQ(other.ask("door").type, answer::kind::queued) << path;
     }
 
     void expect_refused(const fs::path& path) {
@@ -74,7 +74,7 @@ TEST_F(SqliteNames, ALinkToADatabaseThatIsNotThereYetMakesItAtItsOwnName) {
     fs::create_symlink("locks.db", in_folder("link.db"));
     state_user first(config_of(in_folder("link.db")), time);
     ASSERT_EQ(first.open(), error_code()) << first.state.explain();
-    ASSERT_EQ(first.ask("door").what, answer::kind::granted);
+    ASSERT_EQ(first.ask("door").type, answer::kind::granted);
     EXPECT_TRUE(fs::exists(folder.side()));
     expect_same_store(folder.database());
 }
@@ -129,13 +129,13 @@ TEST_F(SqliteNames, TheExaminationTellsOfOtherNames) {
     hold();
     fs::create_symlink("locks.db", in_folder("link.db"));
     EXPECT_EQ(finding(in_folder("link.db")).subject, "name");
-    EXPECT_EQ(finding(in_folder("link.db")).what, verdict::holds);
+    EXPECT_EQ(finding(in_folder("link.db")).judgement, verdict::holds);
     EXPECT_NE(finding(in_folder("link.db")).found.find("locks.db"), std::string::npos);
     fs::create_hard_link(folder.database(), in_folder("other.db"));
-    EXPECT_EQ(finding(folder.database()).what, verdict::weak);
-    EXPECT_EQ(finding(in_folder("other.db")).what, verdict::weak);
+    EXPECT_EQ(finding(folder.database()).judgement, verdict::weak);
+    EXPECT_EQ(finding(in_folder("other.db")).judgement, verdict::weak);
     fs::create_symlink("circle.db", in_folder("circle.db"));
-    EXPECT_EQ(finding(in_folder("circle.db")).what, verdict::broken);
+    EXPECT_EQ(finding(in_folder("circle.db")).judgement, verdict::broken);
 }
 
 TEST_F(SqliteNames, AFolderThatWasRenamedKeepsItsStore) {
@@ -151,7 +151,7 @@ TEST_F(SqliteNames, AFolderThatWasRenamedKeepsItsStore) {
     ASSERT_EQ(user.open(), error_code()) << user.state.explain();
     time.pass(state_user::ttl);
     const auto again = user.ask("door");
-    EXPECT_EQ(again.what, answer::kind::granted);
+    EXPECT_EQ(again.type, answer::kind::granted);
     EXPECT_GT(again.token.value, token);
 }
 
@@ -179,7 +179,7 @@ TEST_F(SqliteNames, AMountOfTheFolderLeadsToTheSameStore) {
     EXPECT_TRUE(among_own_mounts([&] {
         state_user other(config_of(in_folder("mounted/locks.db")), time);
         return bind(folder.path(), in_folder("mounted")) && other.open() == error_code() &&
-               other.ask("door").what == answer::kind::queued;
+               other.ask("door").type == answer::kind::queued;
     }));
 }
 

@@ -109,7 +109,7 @@ protected:
 TEST_F(SqliteProcessDeath, TheKilledHolderIsReplacedAtOnce) {
     idle_process holder(folder.config(), {"a"});
     auto waiter = opened();
-    ASSERT_EQ(waiter->ask("a").what, answer::kind::queued);
+    ASSERT_EQ(waiter->ask("a").type, answer::kind::queued);
     settle();
     holder.kill();
     EXPECT_TRUE(waiter->hears("granted 1", soon));
@@ -121,7 +121,7 @@ TEST_F(SqliteProcessDeath, AHolderThatWasKilledBeforeAnybodyCameIsFoundByTheFirs
     holder.kill();
     auto waiter = opened();
     const auto got = waiter->ask("a");
-    EXPECT_TRUE(got.what == answer::kind::granted || waiter->hears("granted 1", soon));
+    EXPECT_TRUE(got.type == answer::kind::granted || waiter->hears("granted 1", soon));
 }
 
 TEST_F(SqliteProcessDeath, AllOfManyKilledAreFoundOneAfterTheOther) {
@@ -134,17 +134,17 @@ TEST_F(SqliteProcessDeath, AllOfManyKilledAreFoundOneAfterTheOther) {
         each->kill();
     auto waiter = opened();
     const auto got = waiter->ask("a");
-    EXPECT_TRUE(got.what == answer::kind::granted || waiter->hears("granted 1", soon));
+    EXPECT_TRUE(got.type == answer::kind::granted || waiter->hears("granted 1", soon));
     EXPECT_TRUE(world.until([&] { return folder.sql("SELECT count(*) FROM session") == 1; }, soon));
 }
 
 TEST_F(SqliteProcessDeath, TheKilledNextWaiterIsPassedOver) {
     auto holder = opened();
-    ASSERT_EQ(holder->ask("a").what, answer::kind::granted);
+    ASSERT_EQ(holder->ask("a").type, answer::kind::granted);
     const auto held = holder->token();
     idle_process next(folder.config(), {"a"});
     auto last = opened();
-    ASSERT_EQ(last->ask("a").what, answer::kind::queued);
+    ASSERT_EQ(last->ask("a").type, answer::kind::queued);
     settle();
     next.kill();
     holder->release("a", 1, held);
@@ -153,11 +153,11 @@ TEST_F(SqliteProcessDeath, TheKilledNextWaiterIsPassedOver) {
 
 TEST_F(SqliteProcessDeath, WhoWasJustHandedTheLockAndDiesIsReplacedAtOnce) {
     auto holder = opened();
-    ASSERT_EQ(holder->ask("a").what, answer::kind::granted);
+    ASSERT_EQ(holder->ask("a").type, answer::kind::granted);
     const auto held = holder->token();
     idle_process next(folder.config(), {"a"});
     auto last = opened();
-    ASSERT_EQ(last->ask("a").what, answer::kind::queued);
+    ASSERT_EQ(last->ask("a").type, answer::kind::queued);
     settle();
     holder->release("a", 1, held);
     EXPECT_EQ(folder.sql("SELECT count(*) FROM entry WHERE queued = 0"), 1);
@@ -169,7 +169,7 @@ TEST_F(SqliteProcessDeath, WhoWasJustHandedTheLockAndDiesIsReplacedAtOnce) {
 TEST_F(SqliteProcessDeath, AStoppedProcessIsNotDead) {
     idle_process holder(folder.config(), {"a"});
     auto waiter = opened();
-    ASSERT_EQ(waiter->ask("a").what, answer::kind::queued);
+    ASSERT_EQ(waiter->ask("a").type, answer::kind::queued);
     settle();
     holder.stop();
     EXPECT_TRUE(waiter->beat());
@@ -183,7 +183,7 @@ TEST_F(SqliteProcessDeath, AStoppedNeighbourDoesNotHideADeath) {
     idle_process between(folder.config(), {});
     between.stop();
     auto waiter = opened();
-    ASSERT_EQ(waiter->ask("a").what, answer::kind::queued);
+    ASSERT_EQ(waiter->ask("a").type, answer::kind::queued);
     settle();
     holder.kill();
     EXPECT_TRUE(waiter->hears("granted 1", soon));
@@ -196,7 +196,7 @@ TEST_F(SqliteProcessDeath, ASocketThatIsGoneProvesNothing) {
             std::filesystem::remove(each.path());
     }
     auto waiter = opened();
-    ASSERT_EQ(waiter->ask("a").what, answer::kind::queued);
+    ASSERT_EQ(waiter->ask("a").type, answer::kind::queued);
     EXPECT_TRUE(waiter->beat());
     EXPECT_FALSE(waiter->hears("granted", 200ms));
     holder.kill();

@@ -55,7 +55,7 @@ TEST(SqliteReplaced, AStoreThatLostItsConnectionAndItsSideFolderBeginsAnew) {
     std::filesystem::remove_all(folder.side());
     time.pass(state_user::ttl * 2);
     ASSERT_EQ(user.open(), error_code()) << user.state.explain();
-    EXPECT_EQ(user.ask("door").what, answer::kind::queued) << "somebody may still believe to hold";
+    EXPECT_EQ(user.ask("door").type, answer::kind::queued) << "somebody may still believe to hold";
     time.pass(state_user::ttl * 3 / 5);
     EXPECT_EQ(user.beat(), error_code());
     time.pass(state_user::ttl * 3 / 5);

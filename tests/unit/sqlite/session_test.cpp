@@ -43,7 +43,7 @@ protected:
 
 TEST_F(SqliteSession, EndLeavesNothing) {
     auto user = opened();
-    EXPECT_EQ(user->ask("a").what, answer::kind::granted);
+    EXPECT_EQ(user->ask("a").type, answer::kind::granted);
     EXPECT_EQ(folder.sockets(), 2u);
     EXPECT_EQ(user->state.end().code, error_code());
     EXPECT_EQ(sessions() + entries(), 0);
@@ -51,21 +51,21 @@ TEST_F(SqliteSession, EndLeavesNothing) {
     EXPECT_EQ(std::filesystem::file_size(folder.database().string() + "-wal"), 0u)
         << "the last one out folds the log back";
     EXPECT_EQ(user->state.end().code, error_code()) << "ending twice is no error";
-    EXPECT_EQ(user->ask("b").what, answer::kind::refused);
+    EXPECT_EQ(user->ask("b").type, answer::kind::refused);
     EXPECT_EQ(user->asked(), errc::session_lost);
 }
 
 TEST_F(SqliteSession, AnExpiredSessionMayGoOnUntilSomebodyTakesOver) {
     auto user = opened();
-    ASSERT_EQ(user->ask("a").what, answer::kind::granted);
+    ASSERT_EQ(user->ask("a").type, answer::kind::granted);
     time.pass(state_user::ttl * 2);
     EXPECT_EQ(user->beat(), error_code()) << "nobody had a use for its death";
     time.pass(state_user::ttl * 2);
     auto other = opened();  // takes over: whoever opens reaps
     EXPECT_EQ(user->beat(), errc::session_lost);
-    EXPECT_EQ(user->ask("b").what, answer::kind::refused);
+    EXPECT_EQ(user->ask("b").type, answer::kind::refused);
     EXPECT_EQ(user->asked(), errc::session_lost);
-    EXPECT_EQ(other->ask("a").what, answer::kind::granted);
+    EXPECT_EQ(other->ask("a").type, answer::kind::granted);
     EXPECT_EQ(sessions(), 1);
 }
 
@@ -73,9 +73,9 @@ TEST_F(SqliteSession, ReapingHandsOverInTheOrderOfTheQueue) {
     auto holder = opened();
     auto first = opened();
     auto second = opened();
-    ASSERT_EQ(holder->ask("a").what, answer::kind::granted);
-    ASSERT_EQ(first->ask("a").what, answer::kind::queued);
-    ASSERT_EQ(second->ask("a").what, answer::kind::queued);
+    ASSERT_EQ(holder->ask("a").type, answer::kind::granted);
+    ASSERT_EQ(first->ask("a").type, answer::kind::queued);
+    ASSERT_EQ(second->ask("a").type, answer::kind::queued);
     time.pass(state_user::ttl);
     ASSERT_EQ(first->beat(), error_code());
     ASSERT_EQ(second->beat(), error_code());
@@ -90,7 +90,7 @@ TEST_F(SqliteSession, WhoBuriesADeadOneIsRemindedOfTheGrantThatItMayNotHaveTold)
     auto dead = opened();
     auto next = opened();
     const auto held = dead->ask("a");
-    ASSERT_EQ(next->ask("a").what, answer::kind::queued);
+    ASSERT_EQ(next->ask("a").type, answer::kind::queued);
     ASSERT_TRUE(dead->release("a", held.token));  // its hint is one that nobody reads
     dead->opened.session->kill();
     const auto out = next->state.reap({});
@@ -104,10 +104,10 @@ TEST_F(SqliteSession, WhoBuriesADeadOneIsRemindedOfTheGrantThatItMayNotHaveTold)
 TEST_F(SqliteSession, ADeadHolderIsFoundByWhoeverAsks) {
     auto holder = opened();
     auto other = opened();
-    ASSERT_EQ(holder->ask("a").what, answer::kind::granted);
+    ASSERT_EQ(holder->ask("a").type, answer::kind::granted);
     holder->opened.session->kill();
     const auto got = other->ask("a");
-    EXPECT_EQ(got.what, answer::kind::granted);
+    EXPECT_EQ(got.type, answer::kind::granted);
     EXPECT_EQ(sessions(), 1) << "and is buried by the way";
 }
 
@@ -115,20 +115,20 @@ TEST_F(SqliteSession, ADeadHolderIsFoundByWhoeverAsks) {
 TEST_F(SqliteSession, ADeadSlotWhoseRowsAreThereIsReapedByAnybody) {
     ASSERT_TRUE(in_dying_child([&] {
         state_user user(folder.config(), time);
-        const bool good = !user.open() && user.ask("a").what == answer::kind::granted;
+        const bool good = !user.open() && user.ask("a").type == answer::kind::granted;
         user.opened.session->kill();
         return good;
     }));
     EXPECT_EQ(sessions(), 1);
     auto other = opened();
     EXPECT_EQ(sessions(), 1) << "only its own";
-    EXPECT_EQ(other->ask("a").what, answer::kind::granted);
+    EXPECT_EQ(other->ask("a").type, answer::kind::granted);
 }
 
 // Killed between the claim of the slot and the commit of the row.
 TEST_F(SqliteSession, AClaimedSlotWithoutARowIsFreedAndHarmsNobody) {
     auto user = opened();
-    ASSERT_EQ(user->ask("a").what, answer::kind::granted);
+    ASSERT_EQ(user->ask("a").type, answer::kind::granted);
     auto& slots = user->opened.session->slots();
     const auto key = user->opened.session->key();
     slots.claim(7, key, 4711);       // the claim was rolled back, and the key was given again
@@ -155,7 +155,7 @@ TEST_F(SqliteSession, ARowWhoseSlotNeverLivedIsReaped) {
 // committed.
 TEST_F(SqliteSession, ACrashInsideATransactionIsUndone) {
     auto user = opened();
-    ASSERT_EQ(user->ask("a").what, answer::kind::granted);
+    ASSERT_EQ(user->ask("a").type, answer::kind::granted);
     ASSERT_TRUE(in_dying_child([&] {
         side_folder side(folder.database().string());
         sqlite_db db;
@@ -165,13 +165,13 @@ TEST_F(SqliteSession, ACrashInsideATransactionIsUndone) {
     }));
     EXPECT_EQ(entries(), 1);
     auto other = opened();
-    EXPECT_EQ(other->ask("a").what, answer::kind::queued);
+    EXPECT_EQ(other->ask("a").type, answer::kind::queued);
 }
 
 // Killed between the counts in the slots and the commit.
 TEST_F(SqliteSession, LookingRepairsTheCounts) {
     auto user = opened();
-    ASSERT_EQ(user->ask("a").what, answer::kind::granted);
+    ASSERT_EQ(user->ask("a").type, answer::kind::granted);
     auto& slots = user->opened.session->slots();
     const auto slot = user->opened.session->self().slot;
     slots.add(slot, 3, 5, 1);
@@ -189,7 +189,7 @@ TEST_F(SqliteSession, AGrantWithoutADatagramShowsInTheChangeNumber) {
     auto holder = opened();
     auto waiter = opened();
     const auto held = holder->ask("a");
-    ASSERT_EQ(waiter->ask("a").what, answer::kind::queued);
+    ASSERT_EQ(waiter->ask("a").type, answer::kind::queued);
     const auto before = waiter->state.look().value.changes;
     ASSERT_TRUE(holder->release("a", held.token));
     EXPECT_EQ(waiter->opened.session->view().changes, before + 1);
@@ -203,8 +203,8 @@ TEST_F(SqliteSession, AGrantWithoutADatagramShowsInTheChangeNumber) {
 TEST_F(SqliteSession, AHintIsTrueOnlyIfTheRowSaysSo) {
     auto holder = opened();
     auto waiter = opened();
-    ASSERT_EQ(holder->ask("a").what, answer::kind::granted);
-    ASSERT_EQ(waiter->ask("a").what, answer::kind::queued);
+    ASSERT_EQ(holder->ask("a").type, answer::kind::granted);
+    ASSERT_EQ(waiter->ask("a").type, answer::kind::queued);
     using store_detail::hint;
     const auto key = waiter->opened.session->key();
     const std::vector<hint> forged{
@@ -232,7 +232,7 @@ TEST_F(SqliteSession, ALowerGenerationIsRefused) {
     start.generation = 2;
     EXPECT_EQ(user->state.resume(start).code, errc::session_lost);
     folder.sql("UPDATE session SET generation = 4");  // somebody else resumed it
-    EXPECT_EQ(user->ask("a").what, answer::kind::refused);
+    EXPECT_EQ(user->ask("a").type, answer::kind::refused);
     EXPECT_EQ(user->asked(), errc::session_lost);
 }
 
@@ -252,7 +252,7 @@ TEST_F(SqliteSession, WhatIsGoneIsNotResumed) {
 
 TEST_F(SqliteSession, ANewSessionOfTheSameStoreEndsTheOldOne) {
     auto user = opened();
-    ASSERT_EQ(user->ask("a").what, answer::kind::granted);
+    ASSERT_EQ(user->ask("a").type, answer::kind::granted);
     const auto old = user->opened.session;
     ASSERT_EQ(user->open(), error_code());
     EXPECT_FALSE(old->alive());
@@ -262,11 +262,11 @@ TEST_F(SqliteSession, ANewSessionOfTheSameStoreEndsTheOldOne) {
 
 TEST_F(SqliteSession, AbandoningFreesForWhoeverComes) {
     auto user = opened();
-    ASSERT_EQ(user->ask("a").what, answer::kind::granted);
+    ASSERT_EQ(user->ask("a").type, answer::kind::granted);
     auto other = opened();
     user->state.abandon();
-    EXPECT_EQ(user->ask("b").what, answer::kind::refused);
-    EXPECT_EQ(other->ask("a").what, answer::kind::granted);
+    EXPECT_EQ(user->ask("b").type, answer::kind::refused);
+    EXPECT_EQ(other->ask("a").type, answer::kind::granted);
     EXPECT_EQ(folder.sockets(), 2u);
     // A request that comes too late for a client that has gone does not stay either.
     EXPECT_EQ(user->open(), error_code());
@@ -287,16 +287,16 @@ TEST_F(SqliteSession, TheStoreHasRoomForSoMany) {
     EXPECT_EQ(late.open(), errc::too_many_sessions);
     EXPECT_NE(late.state.explain().find("4096"), std::string::npos) << late.state.explain();
     EXPECT_EQ(folder.sockets(), 2u) << "what it had made is removed";
-    EXPECT_EQ(user->ask("a").what, answer::kind::granted);
+    EXPECT_EQ(user->ask("a").type, answer::kind::granted);
 }
 
 TEST_F(SqliteSession, NobodyIsGrantedBeforeTheForgottenHaveExpired) {
     auto holder = opened();
-    ASSERT_EQ(holder->ask("a").what, answer::kind::granted);
+    ASSERT_EQ(holder->ask("a").type, answer::kind::granted);
     std::filesystem::remove(folder.side() / "sessions");
     auto user = opened();
     EXPECT_EQ(holder->opened.session->where(), whereabouts::other);
-    EXPECT_EQ(user->ask("a").what, answer::kind::queued) << "the old holder may not know yet";
+    EXPECT_EQ(user->ask("a").type, answer::kind::queued) << "the old holder may not know yet";
     EXPECT_GT(user->state.quarantine_until(), time.now());
     time.pass(state_user::ttl / 2);
     ASSERT_EQ(user->beat(), error_code());
@@ -310,19 +310,19 @@ TEST_F(SqliteSession, NobodyIsGrantedBeforeTheForgottenHaveExpired) {
 
 TEST_F(SqliteSession, ACopyInThePlaceOfTheDatabaseIsAnotherStore) {
     auto holder = opened();
-    ASSERT_EQ(holder->ask("a").what, answer::kind::granted);
+    ASSERT_EQ(holder->ask("a").type, answer::kind::granted);
     folder.sql("VACUUM INTO '" + (folder.path() / "copy.db").string() + "'");
     std::filesystem::rename(folder.path() / "copy.db", folder.database());
     std::filesystem::remove(folder.database().string() + "-wal");
     std::filesystem::remove(folder.database().string() + "-shm");
     EXPECT_EQ(holder->opened.session->where(), whereabouts::other);
     auto user = opened();
-    EXPECT_EQ(user->ask("a").what, answer::kind::queued);
+    EXPECT_EQ(user->ask("a").type, answer::kind::queued);
     time.pass(state_user::ttl);
     ASSERT_EQ(user->beat(), error_code());
-    EXPECT_EQ(user->ask("b").what, answer::kind::granted) << "the quarantine is over";
+    EXPECT_EQ(user->ask("b").type, answer::kind::granted) << "the quarantine is over";
     ASSERT_EQ(holder->open(), error_code()) << "begins anew in the store that is there now";
-    EXPECT_EQ(holder->ask("b").what, answer::kind::queued);
+    EXPECT_EQ(holder->ask("b").type, answer::kind::queued);
 }
 
 TEST_F(SqliteSession, AForeignTimeNamespaceIsRefusedUnlessItsUsersAreProvedDead) {

@@ -152,7 +152,7 @@ public:
 std::string text_of(const std::vector<core::effect>& effects) {
     std::string text;
     for (const auto& each : effects) {
-        text += std::to_string(static_cast<int>(each.what)) + ":" + std::to_string(each.to) + "." +
+        text += std::to_string(static_cast<int>(each.type)) + ":" + std::to_string(each.to) + "." +
                 std::to_string(each.id) + "=" + std::to_string(each.token) + "#" +
                 std::to_string(each.slot) + (each.contended ? "!" : "") + each.name + " ";
     }
@@ -160,7 +160,7 @@ std::string text_of(const std::vector<core::effect>& effects) {
 }
 
 std::string text_of(const answer& given) {
-    return std::to_string(static_cast<int>(given.what)) + "/" + std::to_string(given.token.value) +
+    return std::to_string(static_cast<int>(given.type)) + "/" + std::to_string(given.token.value) +
            "/" + std::to_string(given.slot) + "/" + std::to_string(given.position) +
            (given.contended ? "!" : "");
 }

@@ -65,13 +65,13 @@ void work(world& in, history& seen, std::size_t rounds) {
         const auto first = one->ask("door");
         const auto first_id = one->last_id();
         const bool failed = static_cast<bool>(one->asked());
-        if (first.what == answer::kind::granted)
+        if (first.type == answer::kind::granted)
             seen.granted(first.token);
         const auto second = other->ask("door");
         EXPECT_FALSE(
-            first.what == answer::kind::granted && second.what == answer::kind::granted && !failed
+            first.type == answer::kind::granted && second.type == answer::kind::granted && !failed
         ) << "two were told that they have it";
-        if (second.what == answer::kind::granted)
+        if (second.type == answer::kind::granted)
             seen.granted(second.token);
         // Nothing may stay, whatever the answers were.
         one->withdraw(first_id);
@@ -93,7 +93,7 @@ void check(world& in, history& seen) {
         EXPECT_EQ(third->beat(), error_code());
         third->state.reap({});
         const auto got = third->ask("door");
-        ASSERT_EQ(got.what, answer::kind::granted) << third->asked().message();
+        ASSERT_EQ(got.type, answer::kind::granted) << third->asked().message();
         seen.granted(got.token);
         EXPECT_EQ(third->state.end().code, error_code());
     }
@@ -150,13 +150,13 @@ TEST(SqliteStorageFault, APowerFailureTakesNoTokenBack) {
             ASSERT_EQ(other->open(), error_code());
             for (int i = 0; i < 8; ++i) {
                 const auto got = one->ask("door");
-                ASSERT_EQ(got.what, answer::kind::granted);
+                ASSERT_EQ(got.type, answer::kind::granted);
                 seen.granted(got.token);
-                ASSERT_EQ(other->ask("door").what, answer::kind::queued);
+                ASSERT_EQ(other->ask("door").type, answer::kind::queued);
                 ASSERT_TRUE(one->release("door", got.token, one->last_id()));
                 other->withdraw(other->last_id());
             }
-            ASSERT_EQ(one->ask("door").what, answer::kind::granted);
+            ASSERT_EQ(one->ask("door").type, answer::kind::granted);
         }
         const std::size_t unsynced = in.disk.unsynced();
         lost_most = std::max(lost_most, unsynced);
@@ -165,7 +165,7 @@ TEST(SqliteStorageFault, APowerFailureTakesNoTokenBack) {
         auto next = in.user();
         ASSERT_EQ(next->open(), error_code()) << next->state.explain();
         const auto got = next->ask("door");
-        EXPECT_EQ(got.what, answer::kind::granted) << "nobody outlives a power failure";
+        EXPECT_EQ(got.type, answer::kind::granted) << "nobody outlives a power failure";
         seen.granted(got.token);
         EXPECT_EQ(in.folder.sql("SELECT count(*) FROM session"), 1);
         ASSERT_FALSE(testing::Test::HasFailure());

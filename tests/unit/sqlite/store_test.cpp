@@ -57,9 +57,9 @@ TEST_F(SqliteStore, AReleaseWakesTheNextAndTellsTheHolderOfTheWait) {
     store_user other(world, folder.config());
     ASSERT_EQ(one.open(), error_code());
     ASSERT_EQ(other.open(), error_code());
-    ASSERT_EQ(one.ask("a").what, answer::kind::granted);
+    ASSERT_EQ(one.ask("a").type, answer::kind::granted);
     const auto first = one.token();
-    ASSERT_EQ(other.ask("a").what, answer::kind::queued);
+    ASSERT_EQ(other.ask("a").type, answer::kind::queued);
     EXPECT_TRUE(one.hears("contended 1"));
     one.release("a", 1, first);
     EXPECT_TRUE(other.hears("granted 1"));
@@ -73,8 +73,8 @@ TEST_F(SqliteStore, AStoreThatLetsGoWithoutAFarewellIsReplacedAtOnce) {
     store_user waiter(world, folder.config());
     ASSERT_EQ(holder.open(), error_code());
     ASSERT_EQ(waiter.open(), error_code());
-    ASSERT_EQ(holder.ask("a").what, answer::kind::granted);
-    ASSERT_EQ(waiter.ask("a").what, answer::kind::queued);
+    ASSERT_EQ(holder.ask("a").type, answer::kind::granted);
+    ASSERT_EQ(waiter.ask("a").type, answer::kind::queued);
     holder.drop();
     EXPECT_TRUE(waiter.hears("granted 1")) << "long before its TTL of thirty seconds";
     EXPECT_EQ(folder.sql("SELECT count(*) FROM session"), 1);
@@ -90,8 +90,8 @@ TEST_F(SqliteStore, AFullDiskIsNotAskedAgainAndAgainToBuryTheDead) {
     victim.emplace(world, config);
     ASSERT_EQ(survivor.open(), error_code());
     ASSERT_EQ(victim->open(), error_code());
-    ASSERT_EQ(victim->ask("a").what, answer::kind::granted);
-    ASSERT_EQ(survivor.ask("a").what, answer::kind::queued);
+    ASSERT_EQ(victim->ask("a").type, answer::kind::granted);
+    ASSERT_EQ(survivor.ask("a").type, answer::kind::queued);
     disk.result = SQLITE_FULL;
     disk.for_good = true;
     const int before = disk.operations;
@@ -115,18 +115,18 @@ TEST_F(SqliteStore, EndLeavesNoSocket) {
     EXPECT_EQ(world.get(user.port().end()), error_code());
     EXPECT_EQ(folder.sockets(), 0u);
     ASSERT_EQ(user.open(), error_code()) << "the same store can begin again";
-    EXPECT_EQ(user.ask("a").what, answer::kind::granted);
+    EXPECT_EQ(user.ask("a").type, answer::kind::granted);
 }
 
 TEST_F(SqliteStore, ALostDatagramIsFoundByTheNextHeartbeat) {
     store_user holder(world, folder.config());
     ASSERT_EQ(holder.open(), error_code());
-    ASSERT_EQ(holder.ask("a").what, answer::kind::granted);
+    ASSERT_EQ(holder.ask("a").type, answer::kind::granted);
     const auto held = holder.token();
     const auto holders = inbox();
     store_user waiter(world, folder.config());
     ASSERT_EQ(waiter.open(), error_code());
-    ASSERT_EQ(waiter.ask("a").what, answer::kind::queued);
+    ASSERT_EQ(waiter.ask("a").type, answer::kind::queued);
     const auto before = waiter.beat();
     ASSERT_TRUE(before);
     EXPECT_EQ(before->requests, 1u);
@@ -154,9 +154,9 @@ TEST_F(SqliteStore, RubbishInTheInboxIsDroppedAndForgeriesGrantNothing) {
     const auto box = inbox();
     store_user holder(world, folder.config());
     ASSERT_EQ(holder.open(), error_code());
-    ASSERT_EQ(holder.ask("a").what, answer::kind::granted);
+    ASSERT_EQ(holder.ask("a").type, answer::kind::granted);
     const auto held = holder.token();
-    ASSERT_EQ(waiter.ask("a").what, answer::kind::queued);
+    ASSERT_EQ(waiter.ask("a").type, answer::kind::queued);
     send(box, "rubbish", 7);
     send(box, "", 0);
     const std::string large(60'000, 'x');
@@ -195,7 +195,7 @@ TEST_F(SqliteStore, AFullInboxEndsInALookAgain) {
 TEST_F(SqliteStore, AStoreThatWasMovedAwayIsNoticedAndTheNextSessionBeginsAnew) {
     store_user user(world, folder.config());
     ASSERT_EQ(user.open(), error_code());
-    ASSERT_EQ(user.ask("a").what, answer::kind::granted);
+    ASSERT_EQ(user.ask("a").type, answer::kind::granted);
     const auto domain = user.token().domain;
     EXPECT_TRUE(user.beat());
     std::filesystem::rename(folder.database(), folder.path() / "moved.db");
@@ -223,8 +223,8 @@ TEST_F(SqliteStore, DeadlinesOfOthersAreToldAndTheDeadAreReaped) {
     ASSERT_EQ(waiter.open(), error_code());
     EXPECT_FALSE(waiter.beat()->next_deadline) << "there is nobody else";
     ASSERT_EQ(holder.open(200ms), error_code());
-    ASSERT_EQ(holder.ask("a").what, answer::kind::granted);
-    ASSERT_EQ(waiter.ask("a").what, answer::kind::queued);
+    ASSERT_EQ(holder.ask("a").type, answer::kind::granted);
+    ASSERT_EQ(waiter.ask("a").type, answer::kind::queued);
     const auto first = waiter.beat();
     ASSERT_TRUE(first && first->next_deadline);
     EXPECT_LE(*first->next_deadline, 200ms);
@@ -266,14 +266,14 @@ TEST_F(SqliteStore, NothingComesAfterDetach) {
     store_user waiter(world, folder.config());
     ASSERT_EQ(holder.open(), error_code());
     ASSERT_EQ(waiter.open(), error_code());
-    ASSERT_EQ(holder.ask("a").what, answer::kind::granted);
-    ASSERT_EQ(waiter.ask("a").what, answer::kind::queued);
+    ASSERT_EQ(holder.ask("a").type, answer::kind::granted);
+    ASSERT_EQ(waiter.ask("a").type, answer::kind::queued);
     EXPECT_TRUE(holder.hears("contended 1"));
     waiter.port().detach();
     holder.release("a", 1, holder.token());
     world.until([] { return false; }, 50ms);
     EXPECT_EQ(waiter.told(), "");
-    EXPECT_EQ(holder.ask("a").what, answer::kind::granted)
+    EXPECT_EQ(holder.ask("a").type, answer::kind::granted)
         << "a client that has gone holds nothing";
 }
 

@@ -72,7 +72,7 @@ bool store_user::hears(const std::string& text, clock::duration limit) {
 }
 
 void store_user::on_store_event(const store_event& event) noexcept {
-    switch (event.what) {
+    switch (event.type) {
     case store_event::kind::granted:
         token_ = event.token;
         told_ += "granted " + std::to_string(event.id) + ' ';

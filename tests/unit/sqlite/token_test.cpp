@@ -22,7 +22,7 @@ protected:
     std::uint64_t draw(state_user& user) {
         const std::string name = "lock" + std::to_string(++locks_);
         const auto got = user.ask(name);
-        EXPECT_EQ(got.what, answer::kind::granted);
+        EXPECT_EQ(got.type, answer::kind::granted);
         EXPECT_EQ(got.token.value & 1023, 0u) << "the sequence within a grant begins at nothing";
         return got.token.base();
     }
@@ -132,7 +132,7 @@ TEST_F(SqliteToken, NoneIsDrawnBeyondTheEnd) {
     const auto end = std::to_string(fencing_token::base_end);
     folder.sql("UPDATE meta SET token_next = " + end + ", token_mark = " + end + " + 1000");
     const auto refused = user.ask("name");
-    EXPECT_NE(refused.what, answer::kind::granted);
+    EXPECT_NE(refused.type, answer::kind::granted);
 }
 
 TEST_F(SqliteToken, NoBatchIsDrawnBeyondTheEnd) {
@@ -145,7 +145,7 @@ TEST_F(SqliteToken, NoBatchIsDrawnBeyondTheEnd) {
     const auto end = std::to_string(fencing_token::base_end);
     folder.sql("UPDATE meta SET token_next = " + end + " - 100, token_mark = " + end + " + 1000");
     EXPECT_EQ(user.draw(held).code, errc::store_full);
-    EXPECT_EQ(user.ask("b").what, answer::kind::granted) << "single ones are left";
+    EXPECT_EQ(user.ask("b").type, answer::kind::granted) << "single ones are left";
 }
 
 }  // namespace

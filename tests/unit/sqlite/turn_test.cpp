@@ -94,7 +94,7 @@ protected:
 TEST_F(SqliteTurn, IsOneTransaction) {
     store_user user(world, folder.config());
     ASSERT_EQ(user.open(), error_code());
-    ASSERT_EQ(user.ask("a").what, answer::kind::granted);
+    ASSERT_EQ(user.ask("a").type, answer::kind::granted);
     const auto before = commits(folder);
     run(request(user, 2, "b"), release(user, held(1, "a", user.token())), request(user, 3, "a"));
     EXPECT_EQ(commits(folder), before + 1);
@@ -131,9 +131,9 @@ TEST_F(SqliteTurn, NothingOvertakes) {
 TEST_F(SqliteTurn, TellsOfTheGrantsThatNoAnswerSays) {
     store_user user(world, folder.config());
     ASSERT_EQ(user.open(), error_code());
-    ASSERT_EQ(user.ask("a").what, answer::kind::granted);
+    ASSERT_EQ(user.ask("a").type, answer::kind::granted);
     const auto first = user.token();
-    ASSERT_EQ(user.ask("a").what, answer::kind::queued);
+    ASSERT_EQ(user.ask("a").type, answer::kind::queued);
     run(release(user, held(1, "a", first)), request(user, 3, "b"));
     EXPECT_TRUE(user.hears("granted 2"));
     EXPECT_EQ(user.told(), "");
@@ -205,11 +205,11 @@ TEST_F(SqliteBatch, EachHasAnOutcomeOfItsOwn) {
     withdraw_operation third(7);
     request_operation fourth(wish_for(3, "a"));
     perform(first, second, third, fourth);
-    EXPECT_EQ(first.out.value.what, answer::kind::granted);
+    EXPECT_EQ(first.out.value.type, answer::kind::granted);
     EXPECT_EQ(first.out.value.token.domain, user.opened.reply.domain);
     EXPECT_EQ(second.out.code, errc::bad_mode);
     EXPECT_EQ(third.out.code, error_code());
-    EXPECT_EQ(fourth.out.value.what, answer::kind::queued);
+    EXPECT_EQ(fourth.out.value.type, answer::kind::queued);
     EXPECT_TRUE(notices.empty());
 }
 
@@ -217,7 +217,7 @@ TEST_F(SqliteBatch, AGrantThatWasWithdrawnIsNotedNowhere) {
     request_operation first(wish_for(1, "a"));
     withdraw_operation second(1);
     perform(first, second);
-    EXPECT_EQ(first.out.value.what, answer::kind::granted) << "so it was, for a moment";
+    EXPECT_EQ(first.out.value.type, answer::kind::granted) << "so it was, for a moment";
     EXPECT_FALSE(user.state.session()->find_grant(1));
     EXPECT_EQ(folder.sql("SELECT count(*) FROM entry"), 0);
     const auto slot = user.state.session()->view();
@@ -237,7 +237,7 @@ TEST_F(SqliteBatch, IsDoneAsAWholeOrNotAtAll) {
     ::sqlite3_close(foreign);
     perform(first, second);
     EXPECT_EQ(first.out.code, error_code()) << "done again, nothing is left of the failure";
-    EXPECT_EQ(second.out.value.what, answer::kind::granted);
+    EXPECT_EQ(second.out.value.type, answer::kind::granted);
     EXPECT_LT(first.out.value.token.value, second.out.value.token.value);
 }
 
@@ -246,8 +246,8 @@ TEST_F(SqliteBatch, IsDoneAgainWhenTheReservedTokensAreUsedUp) {
     request_operation first(wish_for(1, "a"));
     request_operation second(wish_for(2, "b"));
     perform(first, second);
-    EXPECT_EQ(first.out.value.what, answer::kind::granted);
-    EXPECT_EQ(second.out.value.what, answer::kind::granted);
+    EXPECT_EQ(first.out.value.type, answer::kind::granted);
+    EXPECT_EQ(second.out.value.type, answer::kind::granted);
     EXPECT_LT(first.out.value.token.value, second.out.value.token.value);
     EXPECT_EQ(folder.sql("SELECT count(*) FROM entry"), 2);
 }

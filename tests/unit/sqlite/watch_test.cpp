@@ -40,7 +40,7 @@ protected:
             return std::nullopt;
         const auto message = store_detail::decode(datagram);
         EXPECT_TRUE(message && message->session == user.opened.session->key());
-        return message ? std::optional(message->what) : std::nullopt;
+        return message ? std::optional(message->type) : std::nullopt;
     }
 
     // Others who came tell it to look whom to watch: no matter here.
@@ -77,7 +77,7 @@ TEST_F(SqliteWatch, WhatChangesNoLockTellsNobody) {
     auto actor = opened();
     const auto held = actor->ask("a");
     ASSERT_EQ(watcher->state.watch().code, error_code());
-    EXPECT_EQ(actor->ask("a", false).what, answer::kind::refused);
+    EXPECT_EQ(actor->ask("a", false).type, answer::kind::refused);
     grant mine;
     mine.id = 1;
     mine.name = "a";

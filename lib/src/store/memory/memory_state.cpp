@@ -70,11 +70,11 @@ bool memory_state::lose_reply() {
 // left out, because the answer reports it.
 void memory_state::finish(lock_engine& engine, session_key actor, request_id answered) {
     for (const auto& effect : engine.take_effects()) {
-        if (effect.what == core::effect::kind::granted && effect.to == actor &&
+        if (effect.type == core::effect::kind::granted && effect.to == actor &&
             effect.id == answered)
             continue;
         store_event event;
-        event.what = kind_of(effect.what);
+        event.type = kind_of(effect.type);
         event.id = effect.id;
         event.token = {effect.token, domain_.of_slot(effect.slot)};
         event.slot = effect.slot;
@@ -104,7 +104,7 @@ void memory_state::tell_watchers() {
         if (each.second == rows_.changes)
             return false;
         store_event event;
-        event.what = store_event::kind::changed;
+        event.type = store_event::kind::changed;
         return push(each.first, event);
     });
 }
@@ -374,7 +374,7 @@ void memory_state::restart(bool with_memory) {
     incarnation_ = random_id::draw();
     for (auto& [key, session] : rows_.sessions) {
         store_event event;
-        event.what = store_event::kind::look_again;
+        event.type = store_event::kind::look_again;
         session.push(event);
     }
     if (with_memory)

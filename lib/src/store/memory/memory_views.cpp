@@ -144,7 +144,7 @@ result<std::vector<store_finding>> memory_state::examine() {
     const auto add =
         [&found](store_finding::verdict verdict, const char* subject, std::string text) {
             found.emplace_back();
-            found.back().what = verdict;
+            found.back().judgement = verdict;
             found.back().subject = subject;
             found.back().found = std::move(text);
         };

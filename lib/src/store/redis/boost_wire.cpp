@@ -309,7 +309,7 @@ void boost_wire::greeted(const asio_error& failed, const redis::generic_response
             replies.push_back(std::move(*done));
     }
     if (response.has_error())
-        replies.front().what = redis_value::kind::error;
+        replies.front().type = redis_value::kind::error;
     // A server that was silent or hung up may well be a Redis server; one that said something else
     // is not.
     const bool spoke = failed.category() == make_error_code(redis::error::not_a_number).category();
@@ -364,7 +364,7 @@ asio::awaitable<redis_failure> boost_wire::subscribe(std::string channel) {
 void boost_wire::hear(redis_value push) {
     asio_error ignored;
     connection_.receive(ignored);  // Otherwise Boost.Redis stops reading after 256 pushes.
-    if (push.what == redis_value::kind::error) {
+    if (push.type == redis_value::kind::error) {
         refused_ = {meaning_of_refusal(push.text), push.text};
         heard_.try_send(asio_error());
     } else if (!push.items.empty() && push.items.front().text == "subscribe") {

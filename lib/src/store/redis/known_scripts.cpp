@@ -13,7 +13,7 @@ redis_command known_scripts::question(const std::vector<redis_script>& wanted) c
 std::vector<redis_script>
 known_scripts::note(const std::vector<redis_script>& wanted, const redis_value& answer) {
     std::vector<redis_script> missing;
-    if (answer.what != redis_value::kind::array || answer.items.size() != wanted.size())
+    if (answer.type != redis_value::kind::array || answer.items.size() != wanted.size())
         return missing;
     for (std::size_t at = 0; at < wanted.size(); ++at) {
         if (answer.items[at].number == 1)
@@ -42,7 +42,7 @@ redis_command known_scripts::call(redis_script script, const std::vector<std::st
 }
 
 bool is_unknown_script(const redis_value& reply) noexcept {
-    return reply.what == redis_value::kind::error && reply.text.starts_with("NOSCRIPT");
+    return reply.type == redis_value::kind::error && reply.text.starts_with("NOSCRIPT");
 }
 
 }  // namespace mortise::store_detail

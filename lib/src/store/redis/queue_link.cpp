@@ -198,7 +198,7 @@ void queue_link::on_message(const std::string& text) {
 
 // Tells a grant only when the replicas have it, too: before that it does not count.
 void queue_link::hear(const store_event& event) {
-    if (quorum_ && event.what == store_event::kind::granted)
+    if (quorum_ && event.type == store_event::kind::granted)
         asio::co_spawn(strand(), tell_confirmed(shared_from_this(), event), asio::detached);
     else
         tell_now(event);
@@ -219,15 +219,15 @@ std::optional<store_event> parse_push(std::string_view message, const token_doma
     store_event event;
     std::uint64_t base = 0;
     if (kind == "g" || kind == "t") {
-        event.what = kind == "g" ? store_event::kind::granted : store_event::kind::contended;
+        event.type = kind == "g" ? store_event::kind::granted : store_event::kind::contended;
         event.id = reader.number();
         base = reader.base();
         event.slot = reader.number<std::uint32_t>();
         event.contended = kind == "t" || reader.flag();
     } else if (kind == "a") {
-        event.what = store_event::kind::look_again;
+        event.type = store_event::kind::look_again;
     } else if (kind == "c") {
-        event.what = store_event::kind::changed;
+        event.type = store_event::kind::changed;
     } else {
         return std::nullopt;
     }

@@ -99,7 +99,7 @@ public:
         if (!raw)
             co_return raw.error();
         const auto reply = store_detail::parse_answer(*raw, link_->domain());
-        if (!reply || reply->what != answer::kind::granted || !link_->asks_replicas())
+        if (!reply || reply->type != answer::kind::granted || !link_->asks_replicas())
             co_return reply;
         auto confirming = link_->confirm(store_detail::one_grant(wanted, reply->token));
         if (const auto failed = co_await std::move(confirming))

@@ -20,10 +20,10 @@ const error_code corrupt = errc::store_corrupt;
 
 // The letter that an answer consists of, or begins with.
 std::string_view letter_of(const redis_value& reply) {
-    if (reply.what == value_kind::text)
+    if (reply.type == value_kind::text)
         return reply.text;
-    if (reply.what == value_kind::array && !reply.items.empty() &&
-        reply.items.front().what == value_kind::text)
+    if (reply.type == value_kind::array && !reply.items.empty() &&
+        reply.items.front().type == value_kind::text)
         return reply.items.front().text;
     return {};
 }
@@ -82,7 +82,7 @@ result<session_view> view_of(std::span<const redis_value> parts, const token_dom
 
 result<party_view>
 party_of(const redis_value& reply, std::uint64_t now, const token_domain& domain, bool& granted) {
-    if (reply.what != value_kind::array || reply.items.size() != 6)
+    if (reply.type != value_kind::array || reply.items.size() != 6)
         return corrupt;
     const auto id = parse_hex_id(reply.items[0].text);
     auto stored = stored_entry::parse(reply.items[4].text);
@@ -113,7 +113,7 @@ party_of(const redis_value& reply, std::uint64_t now, const token_domain& domain
 }
 
 result<lock_view> lock_of(const redis_value& reply, std::uint64_t now, const token_domain& domain) {
-    if (reply.what != value_kind::array || reply.items.size() != 3 || reply.items[1].number < 0)
+    if (reply.type != value_kind::array || reply.items.size() != 3 || reply.items[1].number < 0)
         return corrupt;
     lock_view lock;
     lock.name = reply.items[0].text;
@@ -262,18 +262,18 @@ result<answer> parse_answer(const redis_value& raw, const token_domain& domain) 
     if (letter == "c")
         return error_code(errc::capacity_differs);
     if (letter == "g") {
-        reply.what = answer::kind::granted;
+        reply.type = answer::kind::granted;
         base = parts.base();
         reply.slot = parts.number<std::uint32_t>();
         reply.contended = parts.flag();
     } else if (letter == "q") {
-        reply.what = answer::kind::queued;
+        reply.type = answer::kind::queued;
         reply.position = parts.number();
         reply.contended = parts.flag();
     } else if (letter != "n") {
         return corrupt;
     }
-    if (raw.what != value_kind::text || parts.failed() || !parts.at_end() ||
+    if (raw.type != value_kind::text || parts.failed() || !parts.at_end() ||
         reply.slot > lock_mode::capacity_max)
         return corrupt;
     if (base != 0)  // A slot beyond the limit would not fit into a domain.
@@ -361,12 +361,12 @@ result<session_view> parse_view(const redis_value& reply, const token_domain& do
 }
 
 result<std::vector<std::string>> parse_names(redis_value reply) {
-    if (reply.what != value_kind::array)
+    if (reply.type != value_kind::array)
         return corrupt;
     std::vector<std::string> names;
     names.reserve(reply.items.size());
     for (auto& each : reply.items) {
-        if (each.what != value_kind::text)
+        if (each.type != value_kind::text)
             return corrupt;
         names.push_back(std::move(each.text));
     }
@@ -375,7 +375,7 @@ result<std::vector<std::string>> parse_names(redis_value reply) {
 
 result<std::vector<lock_view>> parse_locks(const redis_value& reply) {
     std::vector<lock_view> locks;
-    if (reply.what != value_kind::array || reply.items.size() < 2)
+    if (reply.type != value_kind::array || reply.items.size() < 2)
         return corrupt;
     words now(reply.items[0].text);
     const auto at = now.number();
@@ -392,7 +392,7 @@ result<std::vector<lock_view>> parse_locks(const redis_value& reply) {
 }
 
 result<bool> parse_broken(const redis_value& reply) {
-    if (reply.what != value_kind::number || reply.number < 0)
+    if (reply.type != value_kind::number || reply.number < 0)
         return corrupt;
     return reply.number != 0;
 }
@@ -400,7 +400,7 @@ result<bool> parse_broken(const redis_value& reply) {
 result<std::vector<break_record>>
 parse_breaks(const redis_value& reply, const std::string& name, const token_domain& domain) {
     std::vector<break_record> records;
-    if (reply.what != value_kind::array)
+    if (reply.type != value_kind::array)
         return corrupt;
     for (const auto& each : reply.items) {
         auto record = record_of(each.text, domain);

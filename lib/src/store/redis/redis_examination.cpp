@@ -10,7 +10,7 @@ using verdict = store_finding::verdict;
 
 store_finding finding(verdict judged, const char* subject, std::string text) {
     store_finding result;
-    result.what = judged;
+    result.judgement = judged;
     result.subject = subject;
     result.found = std::move(text);
     return result;

@@ -149,7 +149,7 @@ asio::awaitable<redis_failure> redis_link::learn_facts() {
     auto tracking =
         command(wire, {"CLIENT", "TRACKING", "ON", "BCAST", "PREFIX", tracked(), "NOLOOP"});
     const auto heard = co_await std::move(tracking);
-    facts.flush_is_heard = heard && heard->what != redis_value::kind::error;
+    facts.flush_is_heard = heard && heard->type != redis_value::kind::error;
     auto asking = command(wire, {"INFO"});
     const auto report = co_await std::move(asking);
     if (auto failure = facts.read_answer(report); failure.code)
@@ -178,7 +178,7 @@ asio::awaitable<void> redis_link::load_scripts() {
     for (const auto script : known_.note(wanted, *answer)) {
         auto loading = command(wire, known_.loading(script));
         const auto reply = co_await std::move(loading);
-        if (!reply || reply->what == redis_value::kind::error || wire_ != wire)
+        if (!reply || reply->type == redis_value::kind::error || wire_ != wire)
             co_return;
         known_.loaded(script);
     }
@@ -366,7 +366,7 @@ redis_link::evaluate(wire_ptr wire, redis_script script, std::vector<std::string
         if (!reply || !is_unknown_script(*reply)) {
             if (wire == wire_)
                 leave_lane();
-            if (reply && reply->what == redis_value::kind::error)
+            if (reply && reply->type == redis_value::kind::error)
                 co_return refused(wire, *reply);
             co_return reply;
         }
@@ -391,7 +391,7 @@ redis_link::evaluate_once(wire_ptr wire, redis_script script, std::vector<std::s
         auto asking_again = call(wire, known.call(script, arguments));
         reply = co_await std::move(asking_again);
     }
-    if (reply && reply->what == redis_value::kind::error)
+    if (reply && reply->type == redis_value::kind::error)
         co_return refused(wire, *reply);
     co_return reply;
 }
@@ -535,7 +535,7 @@ void redis_link::on_push(redis_value push) noexcept {
     } else if (push.items.size() == 2 && push.items[0].text == "invalidate") {
         // The database was flushed (null), or the record that describes the store has changed.
         tell(
-            push.items[1].what == redis_value::kind::null ? store_event::kind::unsure
+            push.items[1].type == redis_value::kind::null ? store_event::kind::unsure
                                                           : store_event::kind::look_again
         );
     }
@@ -558,7 +558,7 @@ void redis_link::end_session() {
 
 void redis_link::tell(store_event::kind kind) {
     store_event event;
-    event.what = kind;
+    event.type = kind;
     if (kind == store_event::kind::session_lost)
         event.why = errc::session_lost;
     tell(event);
@@ -573,7 +573,7 @@ void redis_link::tell(const store_event& event) {
 }
 
 void redis_link::tell_now(const store_event& event) {
-    if (event.what == store_event::kind::changed && !std::exchange(watching_, false))
+    if (event.type == store_event::kind::changed && !std::exchange(watching_, false))
         return;
     if (events_)
         events_->on_store_event(event);

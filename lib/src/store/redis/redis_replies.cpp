@@ -21,18 +21,18 @@ redis_value simple(type node_type, std::string_view text) {
     redis_value value;
     switch (node_type) {
     case type::number:
-        value.what = redis_value::kind::number;
+        value.type = redis_value::kind::number;
         value.number = number_in(text);
         break;
     case type::null:
         break;
     case type::simple_error:
     case type::blob_error:
-        value.what = redis_value::kind::error;
+        value.type = redis_value::kind::error;
         value.text = text;
         break;
     default:
-        value.what = redis_value::kind::text;
+        value.type = redis_value::kind::text;
         value.text = text;
         break;
     }
@@ -56,7 +56,7 @@ reply_builder::add(const boost::redis::resp3::basic_node<std::string_view>& node
     if (boost::redis::resp3::is_aggregate(node.data_type)) {
         const auto count =
             node.aggregate_size * boost::redis::resp3::element_multiplicity(node.data_type);
-        done.what = redis_value::kind::array;
+        done.type = redis_value::kind::array;
         if (count != 0) {
             open_.push_back({std::move(done), count});
             open_.back().value.items.reserve(std::min(count, reserved_max));
@@ -78,10 +78,10 @@ reply_builder::add(const boost::redis::resp3::basic_node<std::string_view>& node
 
 redis_failure judge_hello(const std::vector<redis_value>& replies, bool sentinel) {
     for (const auto& each : replies) {
-        if (each.what == redis_value::kind::error)
+        if (each.type == redis_value::kind::error)
             return {meaning_of_refusal(each.text), each.text};
     }
-    if (replies.empty() || replies.front().what != redis_value::kind::array)
+    if (replies.empty() || replies.front().type != redis_value::kind::array)
         return {errc::wrong_server, "it does not greet as a Redis server does"};
     const auto& hello = replies.front();
     const auto mode = field(hello, "mode");

@@ -31,7 +31,7 @@ struct redis_value {
 
     redis_value() = default;
 
-    kind what = kind::null;
+    kind type = kind::null;
     std::int64_t number = 0;
     std::string text;
     std::vector<redis_value> items;

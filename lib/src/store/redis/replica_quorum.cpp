@@ -17,7 +17,7 @@ namespace {
 
 // @param counted the answer to WAIT; it is about an older write unless `written` says "o".
 quorum_answer answer_of(const redis_value& written, const redis_value& counted, unsigned replicas) {
-    if (written.what == redis_value::kind::error)
+    if (written.type == redis_value::kind::error)
         return quorum_answer(meaning_of_refusal(written.text));
     words reader(written.text);
     const auto letter = reader.next();
@@ -27,7 +27,7 @@ quorum_answer answer_of(const redis_value& written, const redis_value& counted, 
         outcome.elsewhere = letter == "x";
         return outcome;
     }
-    if (counted.what != redis_value::kind::number || counted.number < replicas) {
+    if (counted.type != redis_value::kind::number || counted.number < replicas) {
         outcome.code = errc::not_enough_replicas;
         return outcome;
     }

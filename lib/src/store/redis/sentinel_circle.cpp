@@ -32,7 +32,7 @@ named_primary
 place_in(const result<redis_value>& reply, const std::string& name, const std::string& wanted) {
     if (!reply)
         return nobody_knows(errc::store_unavailable, name + "it does not answer");
-    if (reply->what == redis_value::kind::error)
+    if (reply->type == redis_value::kind::error)
         return nobody_knows(meaning_of_refusal(reply->text), name + reply->text);
     if (reply->items.size() != 2)
         return nobody_knows(errc::bad_config, name + "it knows no primary named " + wanted);

@@ -23,7 +23,7 @@ std::uint64_t major_of(std::string_view version) noexcept {
 redis_failure server_facts::read_answer(const result<redis_value>& answer) {
     if (!answer)
         return {errc::store_unavailable, "INFO has no answer: " + answer.error().message()};
-    if (answer->what == redis_value::kind::text) {
+    if (answer->type == redis_value::kind::text) {
         read_info(answer->text);
         return {};
     }

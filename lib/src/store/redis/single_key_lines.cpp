@@ -92,7 +92,7 @@ void single_key_link::take_turn(
         line.again = true;
         granted_to(id, got->token);
         store_event event;
-        event.what = store_event::kind::granted;
+        event.type = store_event::kind::granted;
         event.id = id;
         event.token = got->token;
         tell_now(event);

@@ -112,7 +112,7 @@ asio::awaitable<result<answer>> single_key_link::request(lock_request wish) {
     if (const auto known = entries_.find(wish.id); known != entries_.end()) {
         const single_key_entry& entry = known->second;
         answer again;
-        again.what = entry.at == stage::held ? answer::kind::granted : answer::kind::queued;
+        again.type = entry.at == stage::held ? answer::kind::granted : answer::kind::queued;
         again.token = entry.token;
         again.position = entry.at == stage::held ? 0 : 1;
         co_return again;
@@ -166,7 +166,7 @@ answer single_key_link::granted_to(request_id id, const fencing_token& token) {
     entry.token = token;
     entry.since = now();
     answer reply;
-    reply.what = answer::kind::granted;
+    reply.type = answer::kind::granted;
     reply.token = token;
     return reply;
 }
@@ -182,7 +182,7 @@ answer single_key_link::join(request_id id, const std::string& name) {
     }
     line->ids.push_back(id);
     answer reply;
-    reply.what = answer::kind::queued;
+    reply.type = answer::kind::queued;
     reply.position = line->ids.size();
     return reply;
 }
@@ -201,11 +201,11 @@ single_key_link::take(std::string name, request_id id, bool plainly) {
     const auto reply = co_await std::move(asking);
     if (!reply)
         co_return reply.error();
-    if (reply->what == redis_value::kind::error)
+    if (reply->type == redis_value::kind::error)
         co_return refused(wire(), *reply);
     write_accepted();  // A server that lacks replicas refuses the command, whoever has the lock.
     attempt fresh;
-    fresh.taken = reply->what == redis_value::kind::text;
+    fresh.taken = reply->type == redis_value::kind::text;
     fresh.token = single_key_mark(id_of(id));
     co_return fresh;
 }
@@ -360,7 +360,7 @@ single_key_link::judge_renewed(const std::vector<request_id>& ids, const redis_v
         const bool own = listener_->hears(single_key_channel(key_of(entry.name)));
         if (listening > (own ? 1 : 0) && !std::exchange(entry.contended, true)) {
             store_event event;
-            event.what = store_event::kind::contended;
+            event.type = store_event::kind::contended;
             event.id = ids[at];
             tell(event);
         }
@@ -392,7 +392,7 @@ asio::awaitable<result<token_range>> single_key_link::draw(grant held) {
     const auto reply = co_await std::move(asking);
     if (!reply)
         co_return reply.error();
-    if (reply->what != redis_value::kind::text)
+    if (reply->type != redis_value::kind::text)
         co_return error_code(errc::lease_lost);
     words base(reply->text);
     range.first.value = base.base() << fencing_token::sequence_bits;

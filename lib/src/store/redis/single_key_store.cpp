@@ -178,7 +178,7 @@ single_key_store::view_of(std::string name, const redis_value& value, std::int64
     lock_view lock;
     lock.name = std::move(name);
     lock.waiter_count = static_cast<std::uint64_t>(std::max<std::int64_t>(waiting, 0));
-    if (value.what != redis_value::kind::text || link_->is_counter(lock.name))
+    if (value.type != redis_value::kind::text || link_->is_counter(lock.name))
         return lock;
     party_view holder;
     holder.label = value.text;
@@ -200,9 +200,9 @@ asio::awaitable<result<bool>> single_key_store::break_(break_order order) {
     const auto value = co_await std::move(reading);
     if (!value)
         co_return value.error();
-    if (value->what == redis_value::kind::error)
+    if (value->type == redis_value::kind::error)
         co_return link_->refusal(*value);
-    if (value->what != redis_value::kind::text || link_->is_counter(order.name))
+    if (value->type != redis_value::kind::text || link_->is_counter(order.name))
         co_return false;
     const auto there = single_key_token(value->text, link_->tokens());
     if (there.base() != order.token.base() || there.domain != order.token.domain)

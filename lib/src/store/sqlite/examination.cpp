@@ -87,9 +87,9 @@ void examination::look(
     auto& finding = found_.back();
     finding.subject = subject;
     try {
-        finding.what = at(finding.found);
+        finding.judgement = at(finding.found);
     } catch (const error& why) {
-        finding.what = verdict::broken;
+        finding.judgement = verdict::broken;
         finding.found = std::string(why.what()) + '.';
     }
 }

@@ -84,7 +84,7 @@ std::array<std::byte, hint_bytes> encode(const hint& hint) noexcept {
     const wire raw{
         hint_magic,
         hint_version,
-        static_cast<std::uint8_t>(hint.what),
+        static_cast<std::uint8_t>(hint.type),
         0,
         hint.session,
         hint.request};

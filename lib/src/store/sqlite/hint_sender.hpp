@@ -28,7 +28,7 @@ struct hint {
         stirred,      ///< Some lock may have changed, and the session watches.
     };
 
-    kind what = kind::changed;
+    kind type = kind::changed;
     core::session_key session = 0;  ///< The session that it is for.
     request_id request = 0;
 

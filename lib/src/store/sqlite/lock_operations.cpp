@@ -22,7 +22,7 @@ void request_operation::apply(
 }
 
 request_id request_operation::granted() const noexcept {
-    return !out.code && out.value.what == answer::kind::granted ? wish_.id : 0;
+    return !out.code && out.value.type == answer::kind::granted ? wish_.id : 0;
 }
 
 void withdraw_operation::apply(lock_engine& engine, session_key session, const token_domain&) {

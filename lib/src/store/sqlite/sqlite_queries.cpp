@@ -98,9 +98,9 @@ outcome<nothing> sqlite_state::verify(const std::vector<hint>& hints) {
             return {};
         bool look = false;
         for (const auto& each : hints) {
-            if (each.what == hint::kind::changed)
+            if (each.type == hint::kind::changed)
                 look = true;
-            else if (each.what == hint::kind::granted || each.what == hint::kind::contended)
+            else if (each.type == hint::kind::granted || each.type == hint::kind::contended)
                 verify_one(each, *own, out.notices);
         }
         if (!own->alive()) {
@@ -132,13 +132,13 @@ void sqlite_state::verify_one(
     if (!query.bind(own.key()).bind(hint.request).step())
         return;
     notice found;
-    found.kind = hint.what == hint::kind::granted ? store_event::kind::granted
+    found.kind = hint.type == hint::kind::granted ? store_event::kind::granted
                                                   : store_event::kind::contended;
     found.id = hint.request;
     entry_values values(query);
     found.token = values.token(0, true);
     found.slot = values.slot(1);
-    found.contended = hint.what == hint::kind::contended || query.number(2) != 0;
+    found.contended = hint.type == hint::kind::contended || query.number(2) != 0;
     if (!files_.db().failed())
         notices.push_back(found);
 }

@@ -189,13 +189,13 @@ void sqlite_shell::on_hints(const std::vector<hint>& hints) {
     const auto session = state_->session();
     for (const auto& each : hints) {
         const auto noted = session ? session->find_grant(each.request) : std::nullopt;
-        if (each.what == hint::kind::neighbours)
+        if (each.type == hint::kind::neighbours)
             look_round();
-        else if (each.what == hint::kind::stirred)
+        else if (each.type == hint::kind::stirred)
             hear_stirred();
-        else if (each.what == hint::kind::granted && noted)
+        else if (each.type == hint::kind::granted && noted)
             tell_noted(store_event::kind::granted, each.request, *noted);
-        else if (each.what == hint::kind::contended && noted && noted->contended)
+        else if (each.type == hint::kind::contended && noted && noted->contended)
             tell_noted(store_event::kind::contended, each.request, *noted);
         else if (hints_.size() < hints_max)
             hints_.push_back(each);
@@ -364,7 +364,7 @@ void sqlite_shell::tell(const std::vector<notice>& notices) {
         if (!events_)
             return;
         store_event event;
-        event.what = each.kind;
+        event.type = each.kind;
         if (each.kind == store_event::kind::changed && !std::exchange(watching_, false))
             continue;
         event.id = each.id;

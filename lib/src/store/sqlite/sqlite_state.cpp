@@ -46,7 +46,7 @@ notice notice_of(const effect& effect) {
     event.token = effect.token;
     event.slot = effect.slot;
     event.contended = effect.contended;
-    switch (effect.what) {
+    switch (effect.type) {
     case effect::kind::granted:
         event.kind = store_event::kind::granted;
         break;
@@ -201,10 +201,10 @@ error_code sqlite_state::attempt(
 void sqlite_state::note(const std::vector<effect>& effects) {
     auto& slots = *files_.slots();
     for (const auto& each : effects) {
-        if (each.what == effect::kind::look_again)
+        if (each.type == effect::kind::look_again)
             continue;
         const auto place = index_.find(files_.db(), slots, each.to);
-        if (place && each.what == effect::kind::granted)
+        if (place && each.type == effect::kind::granted)
             slots.note_grant(place->slot, each.id, {each.token, each.slot, each.contended});
         else if (place)
             slots.note_contended(place->slot, each.id);
@@ -244,7 +244,7 @@ void sqlite_state::tell(
 ) {
     // The answer to a request reports its grant, so no notice is needed.
     const auto answered = [done](const effect& effect) {
-        return effect.what == effect::kind::granted &&
+        return effect.type == effect::kind::granted &&
                std::any_of(done.begin(), done.end(), [&](const lock_operation* each) {
                    return each->granted() == effect.id;
                });
@@ -262,7 +262,7 @@ void sqlite_state::tell(
         const auto before = std::count(notified.begin(), notified.end(), each.to);
         notified.push_back(each.to);
         if (before < single_max)
-            send(each.to, hint_for(each.what), each.id);
+            send(each.to, hint_for(each.type), each.id);
         else if (before == single_max)
             send(each.to, hint::kind::changed, 0);
     }
@@ -282,7 +282,7 @@ void sqlite_state::remind_holders(
         const request_id id = slots.noted_request(i);
         const slot_view seen = slots.view(i);
         const bool is_news = std::any_of(effects.begin(), effects.end(), [&](const effect& each) {
-            return each.what == effect::kind::granted && each.to == seen.key && each.id == id;
+            return each.type == effect::kind::granted && each.to == seen.key && each.id == id;
         });
         if (id == 0 || seen.key == 0 || seen.word.dead() || is_news)
             continue;
