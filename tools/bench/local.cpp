@@ -8,12 +8,12 @@
 #include "common/default_store.hpp"
 #include "common/exit_code.hpp"
 #include "mortise/coro/clock.hpp"
+#include "mortise/coro/detail/with_code.hpp"
 #include "mortise/coro/mutex.hpp"
 #include "mortise/coro/task_scope.hpp"
 #include "mortise/open_store.hpp"
 #include "mortise/store.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/strand.hpp>
 
@@ -122,7 +122,7 @@ asio::awaitable<int> measure(
     } catch (...) {
         failed = std::current_exception();
     }
-    co_await locks.async_stop(asio::as_tuple(asio::deferred));
+    co_await locks.async_stop(coro::detail::with_code);
     if (failed)
         std::rethrow_exception(failed);
     co_return exit_code::success;

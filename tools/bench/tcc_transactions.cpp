@@ -5,13 +5,13 @@
 #include "common/await_main.hpp"
 #include "common/exit_code.hpp"
 #include "common/failure.hpp"
+#include "mortise/coro/detail/with_code.hpp"
 #include "mortise/coro/sleep.hpp"
 #include "mortise/coro/task_scope.hpp"
 #include "mortise/db/sqlite.hpp"
 #include "mortise/txn/barrier.hpp"
 #include "mortise/txn/functions.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/this_coro.hpp>
 
@@ -73,7 +73,7 @@ public:
     asio::awaitable<result<txn::reply>> carry_out(txn::call call) override {
         branch_booking work(std::move(call));
         auto done = co_await bank_.async_run(
-            std::move(work), db::durability::force, asio::as_tuple(asio::deferred)
+            std::move(work), db::durability::force, coro::detail::with_code
         );
         auto& [failed, reply] = done;
         if (failed)

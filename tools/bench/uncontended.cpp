@@ -9,10 +9,10 @@
 #include "common/exit_code.hpp"
 #include "common/failure.hpp"
 #include "mortise/coro/clock.hpp"
+#include "mortise/coro/detail/with_code.hpp"
 #include "mortise/open_store.hpp"
 #include "mortise/store.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/io_context.hpp>
 
 #include <sqlite3.h>
@@ -202,7 +202,7 @@ run(lock_client& locks,
     } catch (...) {
         failed = std::current_exception();
     }
-    co_await locks.async_stop(asio::as_tuple(asio::deferred));
+    co_await locks.async_stop(coro::detail::with_code);
     if (failed)
         std::rethrow_exception(failed);
     co_return exit_code::success;

@@ -2,9 +2,8 @@
 #include "common/with_store.hpp"
 
 #include "common/await_main.hpp"
+#include "mortise/coro/detail/with_code.hpp"
 #include "mortise/open_store.hpp"
-
-#include <boost/asio/as_tuple.hpp>
 
 #include <exception>
 #include <utility>
@@ -19,7 +18,7 @@ asio::awaitable<int> work_and_stop(lock_client& locks, const store_work& work) {
     } catch (...) {
         failed = std::current_exception();
     }
-    co_await locks.async_stop(asio::as_tuple(asio::deferred));
+    co_await locks.async_stop(coro::detail::with_code);
     if (failed)
         std::rethrow_exception(failed);
     co_return code;

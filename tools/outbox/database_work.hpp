@@ -3,12 +3,11 @@
 #define MORTISE_TOOLS_OUTBOX_DATABASE_WORK_HPP
 
 #include "common/failure.hpp"
+#include "mortise/coro/detail/with_code.hpp"
 #include "mortise/coro/fwd.hpp"
 #include "mortise/db/sqlite.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/deferred.hpp>
 #include <boost/asio/this_coro.hpp>
 
 #include <string>
@@ -28,9 +27,9 @@ change_database(std::string database, Order order) {
     const auto executor = co_await asio::this_coro::executor;
     db::sqlite session(executor, std::move(config));
     auto doing =
-        session.async_run(std::move(order), db::durability::force, asio::as_tuple(asio::deferred));
+        session.async_run(std::move(order), db::durability::force, coro::detail::with_code);
     auto [failed, output] = co_await std::move(doing);
-    auto stopping = session.async_stop(asio::as_tuple(asio::deferred));
+    auto stopping = session.async_stop(coro::detail::with_code);
     co_await std::move(stopping);
     if (failed)
         throw boost::system::system_error(failed);

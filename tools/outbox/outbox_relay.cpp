@@ -3,6 +3,7 @@
 #include "common/exit_code.hpp"
 #include "common/signal_source.hpp"
 #include "common/with_store.hpp"
+#include "mortise/coro/detail/with_code.hpp"
 #include "mortise/coro/event.hpp"
 #include "mortise/db/read_only.hpp"
 #include "mortise/lock_client.hpp"
@@ -15,8 +16,6 @@
 #include "outbox/outbox_command.hpp"
 #include "outbox/outbox_report.hpp"
 
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/deferred.hpp>
 #include <boost/asio/this_coro.hpp>
 
 #include <chrono>
@@ -103,11 +102,11 @@ asio::awaitable<int> send_all(
             empty->found.set();
         });
     }
-    auto waiting = empty->found.async_wait(asio::as_tuple(asio::deferred));
+    auto waiting = empty->found.async_wait(coro::detail::with_code);
     const auto [cancelled] = co_await std::move(waiting);
     // Let the sending that is under way end in good order, even after a cancellation.
     co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
-    auto stopping = relay.async_stop(asio::as_tuple(asio::deferred));
+    auto stopping = relay.async_stop(coro::detail::with_code);
     co_await std::move(stopping);
     if (cancelled)
         co_return exit_code::success;  // the one that cancelled picks the exit code

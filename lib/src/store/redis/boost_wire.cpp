@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/redis/boost_wire.hpp"
 
+#include "mortise/coro/detail/with_code.hpp"
 #include "mortise/detail/secret.hpp"
 #include "mortise/detail/tls.hpp"
 #include "store/redis/redis_replies.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/cancel_after.hpp>
-#include <boost/asio/deferred.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/experimental/channel.hpp>
 #include <boost/asio/ssl/context.hpp>
@@ -266,9 +265,8 @@ asio::awaitable<redis_failure> boost_wire::open(redis_wire_events& events) {
         kept->ended(why);
     });
     // Boost.Redis limits the time of each step except the greeting, hence a limit for the whole.
-    auto waiting = opened_.async_receive(
-        asio::cancel_after(settings_.connect_max, asio::as_tuple(asio::deferred))
-    );
+    auto waiting =
+        opened_.async_receive(asio::cancel_after(settings_.connect_max, coro::detail::with_code));
     const auto [stopped] = co_await std::move(waiting);
     if (closed_ && !failure_.code)
         failure_ = {errc::store_unavailable, "closed"};  // Even if it has just greeted.
@@ -346,13 +344,13 @@ asio::awaitable<redis_failure> boost_wire::subscribe(std::string channel) {
     request.get_config().cancel_if_not_connected = true;
     request.push("SUBSCRIBE", channel);
     refused_ = {};
-    auto sending = connection_.async_exec(request, redis::ignore, asio::as_tuple(asio::deferred));
+    auto sending = connection_.async_exec(request, redis::ignore, coro::detail::with_code);
     going.sent();
     const auto [failed, size] = co_await std::move(sending);
     going.answered();
     if (failed)
         co_return redis_failure(errc::store_unavailable, failed.message());
-    auto waiting = heard_.async_receive(asio::as_tuple(asio::deferred));
+    auto waiting = heard_.async_receive(coro::detail::with_code);
     const auto [stopped] = co_await std::move(waiting);
     if (stopped || closed_)
         co_return redis_failure(errc::store_unavailable, "the connection was closed");
@@ -382,7 +380,7 @@ asio::awaitable<result<redis_value>> boost_wire::call(redis_command command) {
     begin(going.mine().request);
     put(going.mine().request, command);
     auto running = connection_.async_exec(
-        going.mine().request, redis::any_adapter(going.mine().reply), asio::as_tuple(asio::deferred)
+        going.mine().request, redis::any_adapter(going.mine().reply), coro::detail::with_code
     );
     going.sent();
     const auto [failed, size] = co_await std::move(running);
@@ -404,7 +402,7 @@ boost_wire::pipeline(std::vector<redis_command> commands) {
     for (const auto& command : commands)
         put(going.mine().request, command);
     auto running = connection_.async_exec(
-        going.mine().request, redis::any_adapter(going.mine().reply), asio::as_tuple(asio::deferred)
+        going.mine().request, redis::any_adapter(going.mine().reply), coro::detail::with_code
     );
     going.sent();
     const auto [failed, size] = co_await std::move(running);

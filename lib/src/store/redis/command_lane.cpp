@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/redis/command_lane.hpp"
 
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/deferred.hpp>
+#include "mortise/coro/detail/with_code.hpp"
+
 #include <boost/asio/post.hpp>
 
 #include <utility>
@@ -44,7 +44,7 @@ asio::awaitable<bool> command_lane::enter_again() {
 
 asio::awaitable<bool> command_lane::wait(waiter_ptr mine) {
     const auto cleared = cleared_;
-    auto waiting = mine->over.async_wait(asio::as_tuple(asio::deferred));
+    auto waiting = mine->over.async_wait(coro::detail::with_code);
     co_await std::move(waiting);
     if (cleared != cleared_ || !mine->admitted)
         co_return false;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/redis/redis_link.hpp"
 
+#include "mortise/coro/detail/with_code.hpp"
 #include "store/redis/hex_id.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/deferred.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
 
@@ -543,7 +542,7 @@ void redis_link::on_push(redis_value push) noexcept {
 
 asio::awaitable<bool> redis_link::settle() {
     while (opening_) {
-        auto waiting = settled_->async_wait(asio::as_tuple(asio::deferred));
+        auto waiting = settled_->async_wait(coro::detail::with_code);
         const auto [stopped] = co_await std::move(waiting);
         if (stopped)
             co_return false;

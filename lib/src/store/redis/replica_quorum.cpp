@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/redis/replica_quorum.hpp"
 
+#include "mortise/coro/detail/with_code.hpp"
 #include "store/redis/known_scripts.hpp"
 #include "store/redis/words.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/deferred.hpp>
 #include <boost/asio/detached.hpp>
 
 #include <utility>
@@ -71,7 +70,7 @@ replica_quorum::reach(written_state state, std::chrono::milliseconds limit) {
     mine->limit = limit;
     if (!std::exchange(running_, true))
         asio::co_spawn(strand_, run(kept), asio::detached);
-    auto waiting = mine->over.async_wait(asio::as_tuple(asio::deferred));
+    auto waiting = mine->over.async_wait(coro::detail::with_code);
     const auto [stopped] = co_await std::move(waiting);
     if (stopped)
         co_return quorum_answer(errc::store_unavailable);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/redis/sentinel_circle.hpp"
 
+#include "mortise/coro/detail/with_code.hpp"
 #include "store/redis/words.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/cancel_after.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/deferred.hpp>
 #include <boost/asio/detached.hpp>
 
 #include <algorithm>
@@ -226,7 +225,7 @@ asio::awaitable<named_primary> sentinel_circle::find() {
         news_.reset();
         auto waiting = news_.async_wait(asio::cancel_after(
             heard ? std::chrono::milliseconds(others_may_take) : std::chrono::hours(24),
-            asio::as_tuple(asio::deferred)
+            coro::detail::with_code
         ));
         const auto [stopped] = co_await std::move(waiting);
         late = heard && stopped;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/sqlite/sqlite_shell.hpp"
 
+#include "mortise/coro/detail/with_code.hpp"
+
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/post.hpp>
@@ -152,7 +154,7 @@ asio::awaitable<result<heartbeat>> sqlite_shell::beat() {
         [session, time = time_, watched = std::move(watched), until = state_->quarantine_until()] {
             return beat_once(*session, *time, watched, until);
         };
-    auto running = beater_.async_run(std::move(job), asio::as_tuple(asio::deferred));
+    auto running = beater_.async_run(std::move(job), coro::detail::with_code);
     auto reply = co_await std::move(running);
     if (std::get<0>(reply))
         co_return error_code(errc::store_unavailable);

@@ -3,6 +3,7 @@
 #define MORTISE_STORE_SQLITE_SQLITE_SHELL_HPP
 
 #include "mortise/coro/detail/batch_worker.hpp"
+#include "mortise/coro/detail/with_code.hpp"
 #include "mortise/coro/worker.hpp"
 #include "mortise/store.hpp"
 #include "store/sqlite/mailbox.hpp"
@@ -11,7 +12,6 @@
 #include "store/sqlite/write_batch.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 
 #include <memory>
@@ -120,7 +120,7 @@ template <class T, class Job>
 asio::awaitable<outcome<T>> sqlite_shell::ask(Job job) {
     end_turn();
     // In two statements: docs/compilers.md, G2.
-    auto running = run_alone(std::move(job), asio::as_tuple(asio::deferred));
+    auto running = run_alone(std::move(job), coro::detail::with_code);
     auto reply = co_await std::move(running);
     const error_code failed = std::get<0>(reply);
     outcome<T> out = std::move(std::get<1>(reply));
