@@ -4,6 +4,7 @@
 #include "mortise/coro/detail/with_code.hpp"
 #include "mortise/detail/secret.hpp"
 #include "mortise/detail/tls.hpp"
+#include "store/redis/boost_exchange.hpp"
 #include "store/redis/redis_replies.hpp"
 
 #include <boost/asio/cancel_after.hpp>
@@ -25,103 +26,11 @@
 namespace mortise::store_detail {
 namespace {
 
-namespace redis = boost::redis;
 using asio_error = boost::system::error_code;
-using resp_node = redis::resp3::basic_node<std::string_view>;
-
-/// Collects the replies to one request. The overloads of `boost_redis_adapt` below give it to
-/// Boost.Redis.
-class reply_slot {
-public:
-    void add(const resp_node& node) {
-        if (auto done = builder_.add(node))
-            values_.push_back(std::move(*done));
-    }
-    /// One value for each command that was sent, once all are answered.
-    std::vector<redis_value>& values() noexcept { return values_; }
-
-private:
-    reply_builder builder_;
-    std::vector<redis_value> values_;
-};
-
-/// Hands over each push when it is complete.
-class push_slot {
-public:
-    std::function<void(redis_value)> take;
-
-    void add(const resp_node& node) {
-        if (auto done = builder_.add(node))
-            take(std::move(*done));
-    }
-
-private:
-    reply_builder builder_;
-};
-
-template <class Slot>
-struct slot_adapter {
-    Slot* slot;
-
-    std::size_t get_supported_response_size() const noexcept {
-        return static_cast<std::size_t>(-1);
-    }
-    void operator()(std::size_t, const resp_node& node, asio_error&) { slot->add(node); }
-};
-
-slot_adapter<reply_slot> boost_redis_adapt(reply_slot& slot) {
-    return {&slot};
-}
-slot_adapter<push_slot> boost_redis_adapt(push_slot& slot) {
-    return {&slot};
-}
-
-/// A command under way. Boost.Redis refers to it until its reply is complete.
-struct exchange {
-    redis::request request;
-    reply_slot reply;
-};
-
-void begin(redis::request& request) {
-    constexpr std::size_t usual_size = 192;
-    request.get_config().cancel_if_not_connected = true;
-    request.reserve(usual_size);
-}
-
-void put(redis::request& request, const redis_command& command) {
-    if (command.size() == 1)
-        request.push(command.front());
-    else
-        request.push_range(command.front(), command.begin() + 1, command.end());
-}
 
 error_code meaning_of(const asio_error& failed) {
     return failed == redis::error::not_connected ? errc::store_unavailable : errc::outcome_unknown;
 }
-
-/// Keeps an exchange in the list of its wire until it is answered. A coroutine that is destroyed
-/// earlier, because its context ends, leaves the exchange in the list: the connection may still be
-/// told to look at it.
-class passage {
-public:
-    explicit passage(std::list<exchange>& among)
-        : among_(among), mine_(among.emplace(among.end())) {}
-    ~passage() {
-        if (!under_way_)
-            among_.erase(mine_);
-    }
-    passage(const passage&) = delete;
-    passage& operator=(const passage&) = delete;
-
-    exchange& mine() noexcept { return *mine_; }
-    void sent() noexcept { under_way_ = true; }
-    void answered() noexcept { under_way_ = false; }
-
-private:
-    std::list<exchange>& among_;
-    const std::list<exchange>::iterator mine_;
-    bool under_way_ = false;
-};
 
 // Checks that a file descriptor is left. Boost.Redis reports every failure to connect as a
 // time-out, which would hide this cause.
@@ -213,7 +122,7 @@ private:
 
     const wire_settings settings_;
     redis_failure failure_;  ///< The first reason why the wire is not open.
-    std::list<exchange> exchanges_;
+    std::list<boost_exchange> exchanges_;
     connection connection_;
     push_slot pushes_;
     signal opened_;
@@ -340,11 +249,10 @@ asio::awaitable<redis_failure> boost_wire::subscribe(std::string channel) {
     if (!open_ || closed_)
         co_return redis_failure(errc::store_unavailable, "the connection was closed");
     passage going(exchanges_);
-    redis::request& request = going.mine().request;
-    request.get_config().cancel_if_not_connected = true;
-    request.push("SUBSCRIBE", channel);
+    going.mine().put({"SUBSCRIBE", std::move(channel)});
     refused_ = {};
-    auto sending = connection_.async_exec(request, redis::ignore, coro::detail::with_code);
+    auto sending =
+        connection_.async_exec(going.mine().request(), redis::ignore, coro::detail::with_code);
     going.sent();
     const auto [failed, size] = co_await std::move(sending);
     going.answered();
@@ -377,17 +285,16 @@ asio::awaitable<result<redis_value>> boost_wire::call(redis_command command) {
     if (!open_ || closed_)
         co_return error_code(errc::store_unavailable);
     passage going(exchanges_);
-    begin(going.mine().request);
-    put(going.mine().request, command);
+    going.mine().put(command);
     auto running = connection_.async_exec(
-        going.mine().request, redis::any_adapter(going.mine().reply), coro::detail::with_code
+        going.mine().request(), redis::any_adapter(going.mine().replies()), coro::detail::with_code
     );
     going.sent();
     const auto [failed, size] = co_await std::move(running);
     going.answered();
     if (failed)
         co_return meaning_of(failed);
-    auto& values = going.mine().reply.values();
+    auto& values = going.mine().replies().values();
     // A command that the server answers only by a push has no reply.
     co_return values.empty() ? redis_value() : std::move(values.front());
 }
@@ -398,18 +305,17 @@ boost_wire::pipeline(std::vector<redis_command> commands) {
     if (!open_ || closed_)
         co_return error_code(errc::store_unavailable);
     passage going(exchanges_);
-    begin(going.mine().request);
     for (const auto& command : commands)
-        put(going.mine().request, command);
+        going.mine().put(command);
     auto running = connection_.async_exec(
-        going.mine().request, redis::any_adapter(going.mine().reply), coro::detail::with_code
+        going.mine().request(), redis::any_adapter(going.mine().replies()), coro::detail::with_code
     );
     going.sent();
     const auto [failed, size] = co_await std::move(running);
     going.answered();
     if (failed)
         co_return meaning_of(failed);
-    auto& values = going.mine().reply.values();
+    auto& values = going.mine().replies().values();
     if (values.size() != commands.size())
         co_return error_code(errc::outcome_unknown);
     co_return std::move(values);
