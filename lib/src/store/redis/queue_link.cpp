@@ -2,6 +2,7 @@
 #include "store/redis/queue_link.hpp"
 
 #include "store/redis/redis_answers.hpp"
+#include "store/redis/stored_entry.hpp"
 #include "store/redis/words.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -234,7 +235,7 @@ std::optional<store_event> parse_push(std::string_view message, const token_doma
     if (reader.failed() || !reader.at_end() || event.slot > lock_mode::capacity_max)
         return std::nullopt;
     if (base != 0)  // A slot beyond the limit would not fit into a domain.
-        event.token = {base << fencing_token::sequence_bits, domain.of_slot(event.slot)};
+        event.token = token_of(base, event.slot, domain);
     return event;
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/redis/stored_entry.hpp"
 
-#include "mortise/fencing_token.hpp"
 #include "store/redis/words.hpp"
+
+#include <algorithm>
 
 namespace mortise::store_detail {
 
@@ -65,6 +66,15 @@ std::optional<stored_entry> stored_entry::parse(std::string_view text) {
         entry.hold_max = std::chrono::milliseconds(count);
     }
     return entry;
+}
+
+fencing_token token_of(std::uint64_t base, std::uint32_t slot, const token_domain& domain) {
+    return {base << fencing_token::sequence_bits, domain.of_slot(slot)};
+}
+
+clock::duration age_of(std::uint64_t since, std::uint64_t now) noexcept {
+    constexpr std::uint64_t most = (std::uint64_t{1} << 53) - 1;
+    return std::chrono::microseconds(now > since ? std::min(now - since, most) : 0);
 }
 
 }  // namespace mortise::store_detail

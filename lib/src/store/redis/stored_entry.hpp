@@ -2,6 +2,8 @@
 #ifndef MORTISE_STORE_REDIS_STORED_ENTRY_HPP
 #define MORTISE_STORE_REDIS_STORED_ENTRY_HPP
 
+#include "mortise/coro/clock.hpp"
+#include "mortise/fencing_token.hpp"
 #include "mortise/lock_mode.hpp"
 
 #include <chrono>
@@ -32,6 +34,13 @@ struct stored_entry {
 /// A mode as the scripts write it: x, s, or p and the number of permits.
 std::string mode_text(lock_mode mode);
 std::optional<lock_mode> parse_mode(std::string_view text) noexcept;
+
+/// The token of a base that the server wrote. `slot` must not be above `lock_mode::capacity_max`.
+fencing_token token_of(std::uint64_t base, std::uint32_t slot, const token_domain& domain);
+
+/// The time from `since` to `now`, both of the server's clock, limited to what a duration can hold:
+/// a corrupt store may say anything.
+clock::duration age_of(std::uint64_t since, std::uint64_t now) noexcept;
 
 }  // namespace mortise::store_detail
 
