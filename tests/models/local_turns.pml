@@ -3,11 +3,11 @@
  * One lock, two clients, coroutines in them that want it again and again: passing it on inside a
  * client, in turns once the other client waits, with tokens out of the grant's blocks.
  *
- * Mirrors: lock_queue::acquire, granted, contended, release, next, may_pass, serve, ask_for_head,
- * leave and begin_turn; token_supply::take and wants_more; lock_engine::request, tell_contended,
- * release, make_grant and draw; local_locks::run (tasks reach the store in their order);
- * claims::granted and contended; session_keeper::beaten, reconciler::compare (heartbeats that look
- * again).
+ * Mirrors: lock_queue::acquire, granted, contended, release, next, serve, ask_for_head and leave;
+ * granted_claims::may_pass and begin_turn; token_supply::take and wants_more; lock_engine::request,
+ * tell_contended, release, make_grant and draw; local_locks::run (tasks reach the store in their
+ * order); claims::granted and contended; session_keeper::beaten, reconciler::compare (heartbeats
+ * that look again).
  *
  * Abstracted: one mode (exclusive), no cancellations, no tries, no linger; a turn has so many
  * hand-offs and may end sooner, by its time; a heartbeat that would find nothing is no step; a
@@ -65,7 +65,7 @@ bool drawing[CLIENTS];
 #define MAY_ACQUIRE true
 #endif
 
-/* lock_queue::may_pass; a turn may also end by its time */
+/* granted_claims::may_pass; a turn may also end by its time */
 #ifdef NO_TURNS
 #define MUST_PASS(c) (!SUPPLY_EMPTY(c))
 #define MAY_LEAVE(c) SUPPLY_EMPTY(c)
@@ -185,7 +185,7 @@ inline grant_arrives(c, flag) {
     serve(c)
 }
 
-/* lock_queue::contended, begin_turn */
+/* lock_queue::contended, granted_claims::begin_turn */
 inline now_contended(c) {
     if
 #ifdef EACH_HINT_BEGINS_A_TURN

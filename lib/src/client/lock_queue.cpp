@@ -5,39 +5,16 @@
 
 #include <boost/asio/error.hpp>
 
-#include <algorithm>
+#include <utility>
 
 namespace mortise::detail {
 namespace {
-
-using mode_kind = lock_mode::kind;
-
-bool ends_by_itself(const local_waiter& waiter) noexcept {
-    return waiter.options.hold_max != std::chrono::milliseconds::max();
-}
-
-bool reads(const local_waiter& waiter) noexcept {
-    return waiter.options.mode.what() == mode_kind::shared;
-}
-
-// Whether the kind of grant suits the waiter, apart from who holds it now.
-bool fits(const claim& claim, const local_waiter& waiter) noexcept {
-    if (claim.ends_by_itself() || ends_by_itself(waiter))
-        return claim.only_for == &waiter;
-    return claim.mode == waiter.options.mode ||
-           (claim.mode.what() == mode_kind::exclusive && reads(waiter));
-}
 
 void complete(std::shared_ptr<local_waiter> waiter, error_code code, queue_work& work) {
     waiter->bound = nullptr;
     waiter->decided = true;
     waiter->code = code;
     work.done.push(std::move(waiter));
-}
-
-// Whether an owner that holds a lock in mode `has` thereby holds it in mode `wants`.
-bool covers(const lock_mode& has, const lock_mode& wants) noexcept {
-    return has.what() == mode_kind::exclusive || has == wants;
 }
 
 }  // namespace
@@ -51,12 +28,13 @@ void lock_queue::acquire(const std::shared_ptr<local_waiter>& waiter, queue_work
     if (waiter->queues) {
         owners_.stands(waiter->options.owner);
         waiting_.push(waiter);
-        tell_contended(work);
+        grants_.tell_contended(waited_for(), work);
         ask_for_head(work);
         return;
     }
-    if (certainly_busy(*waiter)) {
-        waiter->held_here = held_here();
+    // A try that fails for certain need not ask the store.
+    if (waited_for() || pending_ || grants_.exclude(*waiter)) {
+        waiter->held_here = grants_.held();
         complete(waiter, errc::busy, work);
         return;
     }
@@ -68,48 +46,15 @@ void lock_queue::acquire(const std::shared_ptr<local_waiter>& waiter, queue_work
 // Serves an owner that holds the lock already, past the queue. An owner that has lost it must let
 // go of the lost lease first, because the outer work still goes on and no longer has the lock.
 bool lock_queue::reenter(const std::shared_ptr<local_waiter>& waiter, queue_work& work) {
-    bool lost = false;
-    for (const auto& each : claims_) {
-        for (held_grant* held = each->holds; held != nullptr; held = held->after) {
-            if (held->owner != waiter->options.owner)
-                continue;
-            if (held->state() != lease_state::lost) {
-                complete(waiter, hold_again(*held, *waiter, work), work);
-                return true;
-            }
-            lost = true;  // By the clock alone: an outer lease may still hold the grant.
-        }
+    const auto hold = grants_.hold_of(waiter->options.owner);
+    if (hold.live != nullptr) {
+        complete(waiter, grants_.hold_again(*hold.live, *waiter, work), work);
+        return true;
     }
-    lost = lost || owners_.has_lost(waiter->options.owner);
+    const bool lost = hold.lost || owners_.has_lost(waiter->options.owner);
     if (lost)
         complete(waiter, errc::outer_lease_lost, work);
     return lost;
-}
-
-error_code lock_queue::hold_again(held_grant& held, local_waiter& waiter, queue_work& work) {
-    if (const error_code wrong = held.check())
-        return wrong;
-    const auto& mode = waiter.options.mode;
-    if (!covers(held.mode, mode)) {
-        const bool permits =
-            held.mode.what() == mode_kind::permits && mode.what() == mode_kind::permits;
-        return permits ? errc::capacity_differs : errc::upgrade_refused;
-    }
-    auto root = held.root ? held.root : held.shared_from_this();
-    if (root->count >= rules_.holds_max)
-        return errc::too_many_holds;
-    auto again = make_hold(held.of(), waiter, held.token());
-    again->mode = held.mode;
-    ++root->count;
-    again->root = std::move(root);
-    if (ends_by_itself(waiter)) {
-        const clock::duration hold = waiter.options.hold_max;
-        again->ends_at = coro::saturating_add(rules_.home->session->now(), hold);
-        again->alarm_at = again->ends_at - std::min(rules_.stop_margin, hold / 10);
-        work.add_hold(strand_task::kind::time, again);
-    }
-    waiter.granted = std::move(again);
-    return {};
 }
 
 // Serves all waiting acquires of an owner once one of them is granted: it must not wait for itself.
@@ -127,48 +72,20 @@ void lock_queue::serve_owner(const owner_id& owner, queue_work& work) {
     waiting_ = std::move(others);
 }
 
-// Serves a newcomer at once if it is a reader that can join others, or can take up an idle grant.
 bool lock_queue::serve_now(const std::shared_ptr<local_waiter>& waiter, queue_work& work) {
-    for (const auto& each : claims_) {
-        claim& claim = *each;
-        const bool joins = claim.hosts_readers && reads(*waiter);
-        if ((claim.holders != 0 && !joins) || claim.contended || !will_serve(claim, *waiter) ||
-            !may_pass(claim, rules_.home->session->now()))
-            continue;
-        if (claim.holders == 0 && reads(*waiter)) {
-            claim.hosts_readers = true;
-            claim.shared_token =
-                claim.mode.what() == mode_kind::shared ? claim.token : claim.tokens.take();
-        }
-        give(claim, waiter, work);
-        return true;
-    }
-    return false;
+    claim* const serving = grants_.serving_now(*waiter);
+    if (serving == nullptr)
+        return false;
+    if (serving->holders == 0 && reads(*waiter))
+        granted_claims::open_to_readers(*serving);
+    give(*serving, waiter, work);
+    return true;
 }
 
 // Gives lingering grants back to the store: they would delay a waiter that they cannot serve.
 void lock_queue::give_back_idle(queue_work& work) {
-    const auto idle = [](const auto& each) { return each->holders == 0; };
-    for (auto found = std::find_if(claims_.begin(), claims_.end(), idle); found != claims_.end();
-         found = std::find_if(claims_.begin(), claims_.end(), idle))
-        leave(**found, work);
-}
-
-// Whether a try fails for certain, so that the store need not be asked.
-bool lock_queue::certainly_busy(const local_waiter& waiter) const {
-    if (!waiting_.empty() || pending_)
-        return true;
-    return std::any_of(claims_.begin(), claims_.end(), [&](const auto& each) {
-        const bool together = each->mode == waiter.options.mode &&
-                              each->mode.what() != mode_kind::exclusive && !each->contended;
-        return !together;
-    });
-}
-
-bool lock_queue::held_here() const {
-    return std::any_of(claims_.begin(), claims_.end(), [](const auto& each) {
-        return each->holders != 0;
-    });
+    while (claim* const idle = grants_.idle())
+        leave(*idle, work);
 }
 
 void lock_queue::cancel(local_waiter& waiter, error_code why, queue_work& work) {
@@ -179,7 +96,7 @@ void lock_queue::cancel(local_waiter& waiter, error_code why, queue_work& work) 
     }
     owners_.leaves(waiter.options.owner);
     auto gone = waiting_.remove(waiter);
-    gone->held_here = held_here();
+    gone->held_here = grants_.held();
     if (pending_ && !pending_fits()) {
         // The waiter may complete only when nothing is left at the store.
         const auto undone = std::exchange(pending_, nullptr);
@@ -198,14 +115,7 @@ void lock_queue::granted(claim& claim, queue_work& work) {
     if (pending_ == kept)
         pending_.reset();
     --asking_;
-    claim.at = claim::stage::granted;
-    claims_.push_back(kept);
-    if (claim.mode.what() == mode_kind::shared)
-        claim.shared_token = claim.token;
-    else
-        claim.tokens = token_supply(claim.token);
-    if (claim.contended)
-        begin_turn(claim);
+    grants_.add(kept);
     if (claim.bound.empty()) {
         serve(claim, work);
     } else {
@@ -255,37 +165,12 @@ bool lock_queue::contended(claim& claim, queue_work& work) {
         return false;
     if (claim.at != claim::stage::granted)
         return true;  // Its turn begins with the grant.
-    begin_turn(claim);
-    tell_contended(work);
+    grants_.begin_turn(claim);
+    grants_.tell_contended(waited_for(), work);
     if (claim.holders == 0)
         leave(claim, work);
     ask_for_head(work);
     return true;
-}
-
-bool lock_queue::watch(held_grant& held) {
-    if (held.stands != held_grant::place::holders || held.of().contended || waited_for())
-        return false;
-    held.watches = watched_ = true;
-    return true;
-}
-
-void lock_queue::tell_contended(queue_work& work) {
-    if (!std::exchange(watched_, false))
-        return;
-    for (const auto& each : claims_) {
-        for (held_grant* held = each->holds; held != nullptr; held = held->after) {
-            if (!held->watches)
-                continue;
-            if (!each->contended && !waited_for()) {
-                watched_ = true;  // Another slot of the lock is contended.
-                continue;
-            }
-            held->watches = false;
-            if (auto watcher = held->weak_from_this().lock())
-                work.contended.push_back(std::move(watcher));
-        }
-    }
 }
 
 lock_queue::release_outcome lock_queue::release(held_grant& held, queue_work& work) {
@@ -320,8 +205,8 @@ void lock_queue::forget(held_grant& held) noexcept {
 // Decides about a grant without holders: it is passed on, lingers, or goes back to the store.
 lock_queue::release_outcome lock_queue::next(claim& claim, queue_work& work) {
     const clock::time_point now = rules_.home->session->now();
-    if (may_pass(claim, now)) {
-        if (!waiting_.empty() && will_serve(claim, waiting_.front())) {
+    if (grants_.may_pass(claim, now)) {
+        if (waited_for() && grants_.will_serve(claim, waiting_.front())) {
             if (claim.contended)
                 --claim.turn_left;
             serve(claim, work);
@@ -352,21 +237,11 @@ clock::time_point lock_queue::linger_over(claim& claim, clock::time_point now, q
 }
 
 std::vector<std::shared_ptr<held_grant>> lock_queue::lost(claim& claim, queue_work& work) {
-    std::vector<std::shared_ptr<held_grant>> lost;
     if (claim.at != claim::stage::granted)
-        return lost;
-    const auto kept = claim.shared_from_this();
-    remove_granted(claim);
-    claim.at = claim::stage::over;
-    claim.holders = 0;
-    while (claim.holds != nullptr) {
-        auto held = claim.holds->weak_from_this().lock();
-        unlink(claim.holds, *claim.holds);
-        if (!held)
-            continue;
-        owners_.lose(*held);
-        lost.push_back(std::move(held));
-    }
+        return {};
+    auto lost = grants_.lose(claim);
+    for (const auto& each : lost)
+        owners_.lose(*each);
     ask_for_head(work);
     return lost;
 }
@@ -384,28 +259,7 @@ void lock_queue::abandon(queue_work& work) {
     if (pending_)
         refused_all(pending_->bound, errc::client_stopped, work);
     pending_.reset();
-    for (const auto& each : std::exchange(claims_, {})) {
-        each->at = claim::stage::over;
-        while (each->holds != nullptr) {
-            each->holds->lose_silently(errc::client_stopped);
-            unlink(each->holds, *each->holds);
-        }
-    }
-}
-
-// Whether the grant can serve the waiter without the store, now or when its holders leave.
-bool lock_queue::will_serve(const claim& claim, const local_waiter& waiter) const {
-    if (!rules_.local_handoff || claim.ends_by_itself() || !fits(claim, waiter))
-        return false;
-    return !(claim.mode.what() == mode_kind::shared && claim.contended);
-}
-
-bool lock_queue::may_pass(const claim& claim, clock::time_point now) const {
-    if (!rules_.local_handoff || claim.ends_by_itself() || now >= rules_.home->session->deadline())
-        return false;
-    if (claim.mode.what() != mode_kind::shared && claim.tokens.empty())
-        return false;
-    return !claim.contended || (claim.turn_left != 0 && now < claim.turn_end);
+    grants_.abandon();
 }
 
 // Serves the head of the queue; if it reads, also the readers right behind it.
@@ -414,9 +268,7 @@ void lock_queue::serve(claim& claim, queue_work& work) {
         return;
     if (!reads(waiting_.front()))
         return give(claim, take_first(), work);
-    claim.hosts_readers = true;
-    if (claim.mode.what() != mode_kind::shared)
-        claim.shared_token = claim.tokens.take();
+    granted_claims::open_to_readers(claim);
     do {  // ends: each turn takes one out
         give(claim, take_first(), work);
     } while (rules_.local_handoff && !waiting_.empty() && reads(waiting_.front()) &&
@@ -424,12 +276,8 @@ void lock_queue::serve(claim& claim, queue_work& work) {
 }
 
 void lock_queue::give(claim& claim, std::shared_ptr<local_waiter> waiter, queue_work& work) {
-    const fencing_token token = claim.hosts_readers ? claim.shared_token : claim.tokens.take();
-    auto held = make_hold(claim, *waiter, token);
-    held->linger = waiter->options.linger;
-    ++claim.holders;
     const owner_id owner = waiter->options.owner;
-    waiter->granted = std::move(held);
+    waiter->granted = grants_.give(claim, *waiter);
     complete(std::move(waiter), {}, work);
     serve_owner(owner, work);
     if (claim.tokens.wants_more())
@@ -439,15 +287,6 @@ void lock_queue::give(claim& claim, std::shared_ptr<local_waiter> waiter, queue_
 std::shared_ptr<local_waiter> lock_queue::take_first() {
     owners_.leaves(waiting_.front().options.owner);
     return waiting_.pop();
-}
-
-std::shared_ptr<held_grant>
-lock_queue::make_hold(claim& claim, const local_waiter& waiter, const fencing_token& token) {
-    auto held = std::make_shared<held_grant>(claim.shared_from_this(), rules_.home, token);
-    held->owner = waiter.options.owner;
-    held->mode = waiter.options.mode;
-    link(claim.holds, *held, held_grant::place::holders);
-    return held;
 }
 
 bool lock_queue::pending_fits() const {
@@ -472,10 +311,7 @@ void lock_queue::ask_for_head(queue_work& work) {
     if (pending_ || waiting_.empty())
         return;
     const local_waiter& head = waiting_.front();
-    const bool will_do = std::any_of(claims_.begin(), claims_.end(), [&](const auto& each) {
-        return each->mode.what() != mode_kind::permits && will_serve(*each, head);
-    });
-    if (!will_do)
+    if (!grants_.will_serve(head))
         pending_ = ask(head, true, work);
 }
 
@@ -492,18 +328,8 @@ std::shared_ptr<claim> lock_queue::ask(const local_waiter& waiter, bool queues, 
 
 void lock_queue::leave(claim& claim, queue_work& work) {
     MORTISE_ASSERT(claim.holders == 0 && claim.at == claim::stage::granted);
-    claim.at = claim::stage::over;
     work.add(strand_task::kind::release, claim.shared_from_this());
-    remove_granted(claim);
-}
-
-void lock_queue::remove_granted(claim& claim) {
-    std::erase_if(claims_, [&](const auto& each) { return each.get() == &claim; });
-}
-
-void lock_queue::begin_turn(claim& claim) {
-    claim.turn_left = rules_.turn_handoffs_max;
-    claim.turn_end = coro::saturating_add(rules_.home->session->now(), rules_.turn_time_max);
+    grants_.remove(claim);
 }
 
 }  // namespace mortise::detail

@@ -3,10 +3,10 @@
 #define MORTISE_CLIENT_LOCK_QUEUE_HPP
 
 #include "client/claim.hpp"
+#include "client/granted_claims.hpp"
 #include "client/held_grant.hpp"
 #include "client/local_waiter.hpp"
 #include "client/owner_records.hpp"
-#include "client/session_watch.hpp"
 #include "mortise/options.hpp"
 
 #include <chrono>
@@ -18,16 +18,6 @@
 #include <vector>
 
 namespace mortise::detail {
-
-/// The settings that all queues of a client share.
-struct queue_rules {
-    std::shared_ptr<const client_home> home;
-    std::uint32_t turn_handoffs_max = 0;
-    clock::duration turn_time_max{};
-    bool local_handoff = true;
-    std::size_t holds_max = 1;  ///< Leases of one owner.
-    clock::duration stop_margin{};
-};
 
 /// One lock as one client sees it: its waiters in this process, and its claims at the store.
 ///
@@ -46,7 +36,9 @@ struct queue_rules {
 class lock_queue : public std::enable_shared_from_this<lock_queue> {
 public:
     lock_queue(std::string name, const queue_rules& rules)
-        : name_(std::make_shared<const std::string>(std::move(name))), rules_(rules) {}
+        : name_(std::make_shared<const std::string>(std::move(name))),
+          grants_(rules),
+          rules_(rules) {}
 
     const std::shared_ptr<const std::string>& name() const noexcept { return name_; }
 
@@ -90,7 +82,7 @@ public:
 
     /// Arranges that the holder hears of the next waiter, here or elsewhere. @return false if there
     /// is nothing to wait for: somebody waits already, or the lease is not held.
-    bool watch(held_grant& held);
+    bool watch(held_grant& held) { return grants_.watch(held, waited_for()); }
 
     /// Gives an idle grant back if it has lingered long enough. @return when to call again, if it
     /// has not; the clock's maximum if that is not needed.
@@ -107,43 +99,32 @@ public:
 
     /// Whether anything of this lock is left; if not, the client can forget it.
     bool in_use() const noexcept {
-        return !waiting_.empty() || !claims_.empty() || asking_ != 0 || owners_.any_lost();
+        return !waiting_.empty() || !grants_.empty() || asking_ != 0 || owners_.any_lost();
     }
     /// Whether somebody waits here.
     bool waited_for() const noexcept { return !waiting_.empty(); }
 
 private:
     bool reenter(const std::shared_ptr<local_waiter>& waiter, queue_work& work);
-    error_code hold_again(held_grant& held, local_waiter& waiter, queue_work& work);
     void serve_owner(const owner_id& owner, queue_work& work);
-    void tell_contended(queue_work& work);
     std::shared_ptr<local_waiter> take_first();
     bool serve_now(const std::shared_ptr<local_waiter>& waiter, queue_work& work);
-    bool held_here() const;
-    bool certainly_busy(const local_waiter& waiter) const;
     void give_back_idle(queue_work& work);
-    bool will_serve(const claim& claim, const local_waiter& waiter) const;
-    bool may_pass(const claim& claim, clock::time_point now) const;
     void serve(claim& claim, queue_work& work);
     release_outcome next(claim& claim, queue_work& work);
     void give(claim& claim, std::shared_ptr<local_waiter> waiter, queue_work& work);
-    std::shared_ptr<held_grant>
-    make_hold(claim& claim, const local_waiter& waiter, const fencing_token& token);
     bool pending_fits() const;
     void ask_for_head(queue_work& work);
     std::shared_ptr<claim> ask(const local_waiter& waiter, bool queues, queue_work& work);
     void leave(claim& claim, queue_work& work);
-    void remove_granted(claim& claim);
-    void begin_turn(claim& claim);
 
     const std::shared_ptr<const std::string> name_;  ///< Shared with claims and waiters.
+    granted_claims grants_;
     const queue_rules& rules_;
     waiter_list waiting_;
     std::shared_ptr<claim> pending_;
-    std::vector<std::shared_ptr<claim>> claims_;  ///< Granted.
-    std::size_t asking_ = 0;                      ///< Claims that are neither granted nor over.
+    std::size_t asking_ = 0;  ///< Claims that are neither granted nor over.
     owner_records owners_;
-    bool watched_ = false;  ///< Whether a holder may be waiting for contention.
 };
 
 }  // namespace mortise::detail
