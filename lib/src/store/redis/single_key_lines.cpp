@@ -90,7 +90,7 @@ void single_key_link::take_turn(
     } else if (got->taken) {
         line.ids.pop_front();
         line.again = true;
-        granted_to(id, got->token);
+        entries_.granted(id, got->token, now());
         store_event event;
         event.type = store_event::kind::granted;
         event.id = id;

@@ -58,10 +58,9 @@ std::string single_key_link::id_of(request_id id) const {
 
 void single_key_link::begin_session() {
     disband_all();
-    entries_.clear();
+    entries_.begin_session();
     gave_way_.clear();
-    changes_ = generation_ = 0;
-    last_id_ = 0;
+    generation_ = 0;
     set_incarnation();
 }
 
@@ -109,14 +108,8 @@ asio::awaitable<result<answer>> single_key_link::request(lock_request wish) {
     if (wish.mode.what() != lock_mode::kind::exclusive ||
         wish.hold_max != std::chrono::milliseconds::max())
         co_return error_code(errc::unsupported);
-    if (const auto known = entries_.find(wish.id); known != entries_.end()) {
-        const single_key_entry& entry = known->second;
-        answer again;
-        again.type = entry.at == stage::held ? answer::kind::granted : answer::kind::queued;
-        again.token = entry.token;
-        again.position = entry.at == stage::held ? 0 : 1;
-        co_return again;
-    }
+    if (const auto* const known = entries_.find(wish.id))
+        co_return single_key_entries::again(*known);
     if (!wire())
         co_return error_code(errc::store_unavailable);
     const auto others_until = gave_way_until(wish.name);
@@ -126,8 +119,7 @@ asio::awaitable<result<answer>> single_key_link::request(lock_request wish) {
     }
     if (!wish.queue)
         co_return answer();
-    last_id_ = std::max(last_id_, wish.id);
-    entries_[wish.id].name = wish.name;
+    entries_.add(wish.id, wish.name);
     const answer queued = join(wish.id, wish.name);
     lines_.at(wish.name)->not_before = others_until;
     co_return queued;
@@ -136,39 +128,24 @@ asio::awaitable<result<answer>> single_key_link::request(lock_request wish) {
 asio::awaitable<result<answer>> single_key_link::first_attempt(lock_request wish) {
     const auto kept = shared_from_this();
     const auto meant = session().id;
-    const bool plainly = wish.id > last_id_ && tokens_.empty();
-    last_id_ = std::max(last_id_, wish.id);
-    single_key_entry& entry = entries_[wish.id];
-    entry.name = wish.name;
-    entry.maybe_set = true;
+    const bool plainly = entries_.is_newest(wish.id) && tokens_.empty();
+    entries_.add(wish.id, wish.name).maybe_set = true;
     auto taking = take(wish.name, wish.id, plainly);
     const auto reply = co_await std::move(taking);
-    const auto found = session().id == meant ? entries_.find(wish.id) : entries_.end();
-    if (found == entries_.end())
-        co_return error_code(errc::outcome_unknown
-        );  // Withdrawn: single_key_free is sent behind it.
+    single_key_entry* const entry = session().id == meant ? entries_.find(wish.id) : nullptr;
+    if (entry == nullptr)  // Withdrawn: single_key_free is sent behind it.
+        co_return error_code(errc::outcome_unknown);
     if (!reply) {
-        entries_.erase(found);
+        entries_.erase(wish.id);
         co_return reply.error();
     }
     if (reply->taken)
-        co_return granted_to(wish.id, reply->token);
-    found->second.maybe_set = false;
+        co_return entries_.granted(wish.id, reply->token, now());
+    entry->maybe_set = false;
     if (wish.queue)
         co_return join(wish.id, wish.name);
-    entries_.erase(found);
+    entries_.erase(wish.id);
     co_return answer();
-}
-
-answer single_key_link::granted_to(request_id id, const fencing_token& token) {
-    single_key_entry& entry = entries_.at(id);
-    entry.at = stage::held;
-    entry.token = token;
-    entry.since = now();
-    answer reply;
-    reply.type = answer::kind::granted;
-    reply.token = token;
-    return reply;
 }
 
 // Queues a request in the line of its lock. Its position counts the holder and this session's
@@ -239,10 +216,9 @@ single_key_link::take_by_script(std::string name, request_id id) {
 
 asio::awaitable<error_code> single_key_link::withdraw(std::string name, request_id id) {
     const auto kept = shared_from_this();
-    const auto found = entries_.find(id);
-    const bool nowhere = found != entries_.end() && !found->second.maybe_set;
-    if (found != entries_.end())
-        entries_.erase(found);
+    const auto* const entry = entries_.find(id);
+    const bool nowhere = entry != nullptr && !entry->maybe_set;
+    entries_.erase(id);
     leave_line(id, name);
     if (nowhere)
         co_return error_code();
@@ -256,12 +232,11 @@ asio::awaitable<error_code> single_key_link::withdraw(std::string name, request_
 
 asio::awaitable<result<bool>> single_key_link::release(grant held) {
     const auto kept = shared_from_this();
-    const auto found = entries_.find(held.id);
-    if (found == entries_.end() || found->second.token != held.token ||
-        found->second.name != held.name || !held.token)
+    single_key_entry* const entry = entries_.find(held.id);
+    if (entry == nullptr || entry->token != held.token || entry->name != held.name || !held.token)
         co_return false;
-    found->second.at = stage::leaving;
-    if (found->second.contended)
+    entry->at = stage::leaving;
+    if (entry->contended)
         give_way(held.name);
     std::vector<std::string> arguments;
     arguments.push_back(key_of(held.name));
@@ -282,30 +257,14 @@ asio::awaitable<result<heartbeat>> single_key_link::beat() {
     if (const auto failed = co_await std::move(renewing))
         co_return failed;
     reply.incarnation = incarnation();
-    reply.changes = changes_;
-    for (const auto& [id, entry] : entries_) {
-        reply.grants += entry.at == stage::held;
-        reply.requests += entry.at == stage::waiting;
-    }
+    entries_.describe(reply);
     co_return reply;
-}
-
-// The requests whose keys must be renewed, including those that may have been set just now: when
-// the client learns of such a grant, it takes each heartbeat that was sent after the attempt as a
-// proof of it.
-std::vector<request_id> single_key_link::at_server() const {
-    std::vector<request_id> ids;
-    for (const auto& [id, entry] : entries_) {
-        if (entry.maybe_set && entry.at != stage::leaving)
-            ids.push_back(id);
-    }
-    return ids;
 }
 
 asio::awaitable<error_code> single_key_link::renew(wire_ptr by) {
     const auto kept = shared_from_this();
     const auto meant = session().id;
-    const auto all = at_server();
+    const auto all = entries_.to_renew();
     if (all.empty()) {
         auto asking = command(by, {"PING"});
         const auto reply = co_await std::move(asking);
@@ -317,12 +276,12 @@ asio::awaitable<error_code> single_key_link::renew(wire_ptr by) {
         std::vector<std::string> arguments;
         arguments.push_back(std::to_string(session().ttl.count()));
         for (std::size_t at = from; at < from + count; ++at) {
-            const auto found = entries_.find(all[at]);
-            if (found == entries_.end())
+            const auto* const entry = entries_.find(all[at]);
+            if (entry == nullptr)
                 continue;
-            ids.push_back(found->first);
-            arguments.push_back(key_of(found->second.name));
-            arguments.push_back(id_of(found->first));
+            ids.push_back(all[at]);
+            arguments.push_back(key_of(entry->name));
+            arguments.push_back(id_of(all[at]));
         }
         auto asking = evaluate(by, redis_script::single_key_renew, std::move(arguments));
         const auto reply = co_await std::move(asking);
@@ -346,19 +305,17 @@ single_key_link::judge_renewed(const std::vector<request_id>& ids, const redis_v
         return errc::store_corrupt;
     bool lost = false;
     for (std::size_t at = 0; at < ids.size(); ++at) {
-        const auto found = entries_.find(ids[at]);
-        if (found == entries_.end() || found->second.at != stage::held)
+        single_key_entry* const entry = entries_.find(ids[at]);
+        if (entry == nullptr || entry->at != stage::held)
             continue;
         const auto listening = reply.items[at].number;
         if (listening < 0) {
-            entries_.erase(found);
-            ++changes_;
+            entries_.lose(ids[at]);
             lost = true;
             continue;
         }
-        single_key_entry& entry = found->second;
-        const bool own = listener_->hears(single_key_channel(key_of(entry.name)));
-        if (listening > (own ? 1 : 0) && !std::exchange(entry.contended, true)) {
+        const bool own = listener_->hears(single_key_channel(key_of(entry->name)));
+        if (listening > (own ? 1 : 0) && !std::exchange(entry->contended, true)) {
             store_event event;
             event.type = store_event::kind::contended;
             event.id = ids[at];
@@ -372,16 +329,15 @@ single_key_link::judge_renewed(const std::vector<request_id>& ids, const redis_v
 
 asio::awaitable<result<token_range>> single_key_link::draw(grant held) {
     const auto kept = shared_from_this();
-    const auto found = entries_.find(held.id);
-    if (found == entries_.end() || found->second.token != held.token ||
-        found->second.at != stage::held)
+    single_key_entry* const entry = entries_.find(held.id);
+    if (entry == nullptr || entry->token != held.token || entry->at != stage::held)
         co_return error_code(errc::lease_lost);
     constexpr std::uint64_t block = std::uint64_t{1} << fencing_token::sequence_bits;
     token_range range;
     range.count = block;
     range.first = held.token;
     if (tokens_.empty()) {
-        range.first.value += block * ++found->second.drawn;
+        range.first.value += block * ++entry->drawn;
         co_return range;
     }
     std::vector<std::string> arguments;
@@ -406,10 +362,10 @@ asio::awaitable<error_code> single_key_link::free_all(std::vector<request_id> id
         const std::size_t end = std::min(from + portion, ids.size());
         std::vector<std::string> arguments;
         for (std::size_t at = from; at < end; ++at) {
-            const auto found = entries_.find(ids[at]);
-            if (found == entries_.end())
+            const auto* const entry = entries_.find(ids[at]);
+            if (entry == nullptr)
                 continue;
-            arguments.push_back(key_of(found->second.name));
+            arguments.push_back(key_of(entry->name));
             arguments.push_back(id_of(ids[at]));
         }
         auto freeing = evaluate(wire(), redis_script::single_key_free, std::move(arguments));
@@ -427,45 +383,12 @@ asio::awaitable<error_code> single_key_link::end() {
         co_return errc::store_unavailable;
     // Empties the lines first, so that no waiting request is granted while the keys are freed.
     disband_all();
-    std::vector<request_id> ids;
-    for (const auto& [id, entry] : entries_) {
-        if (entry.maybe_set)
-            ids.push_back(id);
-    }
-    auto freeing = free_all(std::move(ids));
+    auto freeing = free_all(entries_.maybe_set());
     if (const auto failed = co_await std::move(freeing))
         co_return failed;
     entries_.clear();
     end_session();
     co_return error_code();
-}
-
-session_view single_key_link::view() const {
-    session_view seen;
-    seen.changes = changes_;
-    for (const auto& [id, entry] : entries_) {
-        if (entry.at == stage::asking || entry.at == stage::leaving)
-            continue;
-        session_entry shown;
-        shown.id = id;
-        shown.name = entry.name;
-        shown.granted = entry.at == stage::held;
-        shown.token = entry.token;
-        shown.contended = entry.contended;
-        if (shown.granted)
-            shown.age = now() - entry.since;
-        seen.entries.push_back(std::move(shown));
-    }
-    return seen;
-}
-
-const single_key_entry*
-single_key_link::own(const std::string& name, const std::string& value) const {
-    for (const auto& [id, entry] : entries_) {
-        if (entry.name == name && entry.at == stage::held && value.starts_with(id_of(id)))
-            return &entry;
-    }
-    return nullptr;
 }
 
 }  // namespace mortise::store_detail

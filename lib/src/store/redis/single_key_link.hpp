@@ -7,6 +7,7 @@
 #include "mortise/store.hpp"
 #include "mortise/store_types.hpp"
 #include "store/redis/redis_link.hpp"
+#include "store/redis/single_key_entries.hpp"
 #include "store/redis/single_key_listener.hpp"
 
 #include <cstdint>
@@ -21,26 +22,6 @@
 namespace mortise::store_detail {
 
 using coro::detail::alarm;
-
-/// A request or a grant of this session in the single-key form; only this client knows it.
-struct single_key_entry {
-    enum class stage : std::uint8_t {
-        asking,   ///< Its first attempt is not answered yet.
-        waiting,  ///< Stands in the line of its lock.
-        held,
-        leaving,  ///< Its release has begun.
-    };
-
-    single_key_entry() = default;
-
-    std::string name;
-    stage at = stage::asking;
-    fencing_token token;  ///< Set while it is held.
-    clock::time_point since;
-    bool contended = false;
-    bool maybe_set = false;   ///< The key may hold the value of this request.
-    std::uint64_t drawn = 0;  ///< How many blocks of marks were drawn for it.
-};
 
 /// The requests of this session that wait for the same lock. Only the first of them tries.
 struct single_key_line {
@@ -75,7 +56,7 @@ public:
     asio::awaitable<result<heartbeat>> beat();
     asio::awaitable<result<token_range>> draw(grant held);
     asio::awaitable<error_code> end();
-    session_view view() const;
+    session_view view() const { return entries_.view(now()); }
 
     /// The domain of the tokens; empty: there are none.
     const token_domain& tokens() const noexcept { return tokens_; }
@@ -84,7 +65,9 @@ public:
     /// only.
     bool is_counter(const std::string& name) const;
     /// The grant of this session that wrote `value` at the key of `name`; null if none did.
-    const single_key_entry* own(const std::string& name, const std::string& value) const;
+    const single_key_entry* own(const std::string& name, const std::string& value) const {
+        return entries_.own(session().id, name, value);
+    }
     const session_start& who() const noexcept { return session(); }
     bool has_session() const noexcept { return wire() != nullptr; }
     /// Remembers for `explain` what the form cannot do. @return `unsupported`.
@@ -120,9 +103,7 @@ private:
     asio::awaitable<error_code> renew(wire_ptr by);
     error_code judge_renewed(const std::vector<request_id>& ids, const redis_value& reply);
     asio::awaitable<error_code> free_all(std::vector<request_id> ids);
-    std::vector<request_id> at_server() const;
     answer join(request_id id, const std::string& name);
-    answer granted_to(request_id id, const fencing_token& token);
     void give_way(const std::string& name);
     clock::time_point gave_way_until(const std::string& name) const;
     void leave_line(request_id id, const std::string& name);
@@ -140,15 +121,13 @@ private:
     void set_incarnation() { know(random_id::draw(), tokens_); }
 
     const token_domain tokens_;
-    std::map<request_id, single_key_entry> entries_;
+    single_key_entries entries_;
     std::map<std::string, line_ptr> lines_;
     std::map<std::string, clock::time_point> gave_way_;
     std::shared_ptr<single_key_listener> listener_;
     alarm listen_again_;
     std::minstd_rand jitter_;
-    std::uint64_t changes_ = 0;
     std::uint64_t generation_ = 0;
-    request_id last_id_ = 0;
 };
 
 }  // namespace mortise::store_detail
