@@ -8,8 +8,7 @@
 #include "mortise/coro/event.hpp"
 #include "mortise/coro/time_source.hpp"
 #include "mortise/store.hpp"
-#include "store/redis/command_lane.hpp"
-#include "store/redis/known_scripts.hpp"
+#include "store/redis/redis_calls.hpp"
 #include "store/redis/redis_scripts.hpp"
 #include "store/redis/redis_wire.hpp"
 #include "store/redis/server_facts.hpp"
@@ -18,16 +17,14 @@
 #include <boost/asio/awaitable.hpp>
 
 #include <atomic>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace mortise::store_detail {
-
-using coro::detail::alarm;
 
 /// What a link must know of the store that it leads to.
 struct link_settings {
@@ -118,20 +115,22 @@ protected:
     /// The session's name at the server.
     const std::string& session_name() const noexcept { return name_; }
     /// The connection with which the session goes on; null if there is none.
-    wire_ptr wire() const noexcept { return connected_ ? wire_ : nullptr; }
+    wire_ptr wire() const noexcept { return connected_ ? calls_.wire() : nullptr; }
     /// The connection that is being opened, or the present one.
-    const wire_ptr& newest_wire() const noexcept { return wire_; }
+    const wire_ptr& newest_wire() const noexcept { return calls_.wire(); }
     bool attached() const noexcept { return events_ != nullptr; }
     bool watching() const noexcept { return watching_; }
     void watch_next(bool on) noexcept { watching_ = on; }
     const random_id& incarnation() const noexcept { return incarnation_; }
     void know(const random_id& incarnation, const token_domain& domain);
     /// How long a command may be without an answer.
-    clock::duration patience() const;
+    clock::duration patience() const noexcept { return calls_.answers().patience(); }
 
     asio::awaitable<result<redis_value>>
     evaluate(wire_ptr wire, redis_script script, std::vector<std::string> arguments);
-    asio::awaitable<result<redis_value>> command(wire_ptr wire, redis_command command);
+    asio::awaitable<result<redis_value>> command(wire_ptr wire, redis_command command) {
+        return calls_.command(std::move(wire), std::move(command));
+    }
     /// Waits until no connection is being opened. @return whether there is one then.
     asio::awaitable<bool> settle();
     /// Ends the session and drops its connection.
@@ -155,25 +154,14 @@ private:
 
     asio::awaitable<redis_failure> connect();
     asio::awaitable<redis_failure> learn_facts();
-    asio::awaitable<void> load_scripts();
     asio::awaitable<result<resumed>> resume_session();
     asio::awaitable<result<resumed>> try_to_resume();
     std::string argument(const std::string& more) const;
-    asio::awaitable<result<redis_value>>
-    evaluate_once(wire_ptr wire, redis_script script, std::vector<std::string> arguments);
-    asio::awaitable<result<redis_value>> call(wire_ptr wire, redis_command command);
-    void leave_lane();
     asio::awaitable<result<wire_ptr>> reach(alarm& by);
     void leave(const wire_ptr& wire);
-    void close_if_late(alarm& by, const wire_ptr& wire);
     asio::awaitable<void> reconnect(std::shared_ptr<redis_link> self);
     void reconnect_later();
     void drop_wire() noexcept;
-    void watch_answers();
-    void watch_idle();
-    asio::awaitable<void> ping(std::shared_ptr<redis_link> self);
-    clock::time_point silent_since() const;
-    void answer_is_late(clock::time_point due);
     void lacks_replicas(redis_failure why);
 
     const link_settings settings_;
@@ -190,22 +178,16 @@ private:
     token_domain domain_;
     server_facts facts_;
 
-    wire_ptr wire_;
+    redis_calls calls_{scripts_};
     deaf_wire_events deaf_;
     bool connected_ = false;              ///< The session goes on with the present connection.
     bool opening_ = false;                ///< Who opens it judges what happens to it.
     std::optional<coro::event> settled_;  ///< Set while no connection is being opened.
     bool has_session_ = false;
     bool watching_ = false;
-    std::optional<command_lane> lane_;  ///< Of the present connection, like `known_`.
-    known_scripts known_{scripts_};
-    std::deque<clock::time_point> under_way_;  ///< When the commands without an answer were sent.
-    clock::time_point answered_;               ///< When the newest answer came.
     /// Since when the server refuses writes because it has too few replicas.
     std::optional<clock::time_point> refusing_since_;
     alarm opening_alarm_;
-    alarm answers_alarm_;
-    alarm idle_alarm_;
     alarm reconnect_alarm_;
     const coro::detail::fork_guard process_;
     std::atomic<token_strength> strength_ = token_strength::durable_if_configured;
