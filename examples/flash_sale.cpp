@@ -16,21 +16,49 @@
 #include "flash_sale/delivery.hpp"
 #include "flash_sale/delivery_round.hpp"
 #include "flash_sale/interruption.hpp"
-#include "flash_sale/sale_folder.hpp"
 #include "flash_sale/sale_options.hpp"
 #include "flash_sale/sale_report.hpp"
 #include "flash_sale/sale_round.hpp"
 #include "flash_sale/sale_store.hpp"
 
+#include <stdlib.h>
+
 #include <exception>
+#include <filesystem>
 #include <iostream>
+#include <stdexcept>
+#include <string>
+#include <system_error>
 #include <vector>
 
 namespace {
 
+/// A new temporary folder, removed at the end of the scope.
+class sale_folder {
+public:
+    sale_folder() {
+        std::string pattern =
+            (std::filesystem::temp_directory_path() / "flash-sale-XXXXXX").native();
+        if (::mkdtemp(pattern.data()) == nullptr)
+            throw std::runtime_error("no temporary folder can be made: " + pattern);
+        path_ = pattern;
+    }
+    ~sale_folder() {
+        std::error_code ignored;
+        std::filesystem::remove_all(path_, ignored);
+    }
+    sale_folder(const sale_folder&) = delete;
+    sale_folder& operator=(const sale_folder&) = delete;
+
+    const std::filesystem::path& path() const { return path_; }
+
+private:
+    std::filesystem::path path_;
+};
+
 int run_sale(const flash_sale::sale_options& options) {
     flash_sale::listen_for_interruption();
-    const flash_sale::sale_folder folder;
+    const sale_folder folder;
     const flash_sale::sale_store locks(options.store, folder.path());
     std::vector<flash_sale::round_result> rounds;
     for (const int round : {1, 2, 3, 4})
