@@ -20,7 +20,7 @@ class sqlite_db;
 namespace mortise::store_detail {
 
 class slot_file;
-struct store_identity;
+class store_files;
 
 /// Collects findings about a store, one for each subject, and goes on after every failure.
 class examination {
@@ -36,6 +36,16 @@ public:
 private:
     std::vector<store_finding> found_;
 };
+
+/// Examines all of a store.
+/// @param open_store opens it, unless it is open.
+/// @param throw_failure throws the first failure of the connection, and mends the connection.
+std::vector<store_finding> examine_store(
+    store_files& files,
+    coro::time_source& time,
+    const std::function<void()>& open_store,
+    const std::function<void()>& throw_failure
+);
 
 // The subjects. Each says in `text` what it found and, if that is not good, what to do. May throw
 // error.

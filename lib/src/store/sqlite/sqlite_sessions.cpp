@@ -114,7 +114,7 @@ void sqlite_state::start_session(const session_start& start, opened_session& ope
     if (unwanted)
         abandon();
     else
-        announce(*opened.session);
+        news_.announce(*opened.session);
 }
 
 // Writes the row and the slot, under the lock. The word of the slot is still dead afterwards.
@@ -202,12 +202,6 @@ error_code sqlite_state::prove_again(const session_start& start, opened_session&
     opened.reply.view = view_of(*own);
     opened.session = own;
     return {};
-}
-
-// Tells the sessions before it in the ring to watch it from now on.
-void sqlite_state::announce(const own_session& session) {
-    for (const auto& each : session.predecessors())
-        hint_sender_->send(session.folder(), each.nonce, {hint::kind::neighbours, each.key, 0});
 }
 
 outcome<nothing> sqlite_state::end() {

@@ -6,6 +6,8 @@
 #include "sqlite/query.hpp"
 #include "sqlite/sqlite_db.hpp"
 #include "store/break_note.hpp"
+#include "store/sqlite/examination.hpp"
+#include "store/sqlite/lock_reader.hpp"
 
 #include <sqlite3.h>
 
@@ -26,42 +28,6 @@ using core::effect;
 using core::lock_engine;
 using core::session_key;
 
-namespace {
-
-hint::kind hint_for(effect::kind kind) noexcept {
-    switch (kind) {
-    case effect::kind::granted:
-        return hint::kind::granted;
-    case effect::kind::contended:
-        return hint::kind::contended;
-    case effect::kind::look_again:
-        break;
-    }
-    return hint::kind::changed;
-}
-
-notice notice_of(const effect& effect) {
-    notice event;
-    event.id = effect.id;
-    event.token = effect.token;
-    event.slot = effect.slot;
-    event.contended = effect.contended;
-    switch (effect.type) {
-    case effect::kind::granted:
-        event.kind = store_event::kind::granted;
-        break;
-    case effect::kind::contended:
-        event.kind = store_event::kind::contended;
-        break;
-    case effect::kind::look_again:
-        event.kind = store_event::kind::look_again;
-        break;
-    }
-    return event;
-}
-
-}  // namespace
-
 sqlite_state::sqlite_state(sqlite_store_config config, std::shared_ptr<coro::time_source> time)
     : time_(std::move(time)), files_(std::move(config)) {
     checkpoint_at_ = files_.checkpoint_bytes();
@@ -78,7 +44,7 @@ void sqlite_state::open_if_needed(std::vector<notice>& notices) {
         return;
     }
     domain_ = *token_domain::parse(files_.identity().domain);
-    hint_sender_.emplace(*files_.folder());
+    news_.open();
     quarantine_until_ = files_.quarantine_until().time_since_epoch().count();
     quarantine_over_ = now() >= files_.quarantine_until();
 }
@@ -141,8 +107,7 @@ error_code sqlite_state::transact(
     if (again)
         return errc::store_full;
     try {
-        tell(effects, done, notices);
-        remind_holders(effects, notices);
+        news_.tell(effects, done, session().get(), notices);
         checkpoint_if_due();
     } catch (const error& why) {
         remember(why);  // The commit stands, whether or not anybody could be told.
@@ -189,122 +154,8 @@ error_code sqlite_state::attempt(
     }
     effects = engine.take_effects();
     rows.settle();
-    note(effects);
-    clean_up(rows.buried());
-    if (rows.changed_locks())
-        wake_watchers();
+    news_.committed(effects, rows, session().get());
     return {};
-}
-
-// Notes grants in the slots, under the lock and after the commit: whoever gets a hint need not ask
-// the database.
-void sqlite_state::note(const std::vector<effect>& effects) {
-    auto& slots = *files_.slots();
-    for (const auto& each : effects) {
-        if (each.type == effect::kind::look_again)
-            continue;
-        const auto place = index_.find(files_.db(), slots, each.to);
-        if (place && each.type == effect::kind::granted)
-            slots.note_grant(place->slot, each.id, {each.token, each.slot, each.contended});
-        else if (place)
-            slots.note_contended(place->slot, each.id);
-    }
-    files_.db().forgive();
-}
-
-// Frees the slots of buried sessions, under the lock and after the commit: they have no rows any
-// longer.
-void sqlite_state::clean_up(const std::vector<buried_session>& buried) noexcept {
-    auto& slots = *files_.slots();
-    const auto own = session();
-    for (const auto& each : buried) {
-        others_died_ = others_died_ || !own || each.key != own->key();
-        if (!each.has_slot || slots.view(each.slot).key != each.key)
-            continue;
-        // Its process may be alive and not know of its end yet.
-        hint_sender_->send(*files_.folder(), each.nonce, {hint::kind::changed, each.key, 0});
-        slots.free(each.slot);
-        remove_sockets(*files_.folder(), each.nonce);
-    }
-}
-
-// Tells the watchers, under the lock and after the commit. This store's own client hears of it in
-// the same way.
-void sqlite_state::wake_watchers() {
-    for (const std::size_t i : files_.slots()->disarm_all()) {
-        const slot_view seen = files_.slots()->view(i);
-        hint_sender_->send(*files_.folder(), seen.nonce, {hint::kind::stirred, seen.key, 0});
-    }
-}
-
-void sqlite_state::tell(
-    const std::vector<effect>& effects,
-    std::span<lock_operation* const> done,
-    std::vector<notice>& notices
-) {
-    // The answer to a request reports its grant, so no notice is needed.
-    const auto answered = [done](const effect& effect) {
-        return effect.type == effect::kind::granted &&
-               std::any_of(done.begin(), done.end(), [&](const lock_operation* each) {
-                   return each->granted() == effect.id;
-               });
-    };
-    const auto own = session();
-    const session_key self = own ? own->key() : 0;
-    constexpr std::ptrdiff_t single_max = 4;  // A queue of datagrams may be as short as ten.
-    std::vector<session_key> notified;
-    for (const auto& each : effects) {
-        if (each.to == self) {
-            if (!answered(each))
-                notices.push_back(notice_of(each));
-            continue;
-        }
-        const auto before = std::count(notified.begin(), notified.end(), each.to);
-        notified.push_back(each.to);
-        if (before < single_max)
-            send(each.to, hint_for(each.type), each.id);
-        else if (before == single_max)
-            send(each.to, hint::kind::changed, 0);
-    }
-}
-
-// Repeats the hints of all noted grants after a session died, since it may have died between a
-// commit and its hints. Those whom it granted a lock learn of it so; to all others it is nothing
-// new, and costs them no transaction.
-void sqlite_state::remind_holders(
-    const std::vector<effect>& effects, std::vector<notice>& notices
-) {
-    if (!std::exchange(others_died_, false))
-        return;
-    const auto own = session();
-    const auto& slots = *files_.slots();
-    for (std::size_t i = 0; i < slots.used(); ++i) {
-        const request_id id = slots.noted_request(i);
-        const slot_view seen = slots.view(i);
-        const bool is_news = std::any_of(effects.begin(), effects.end(), [&](const effect& each) {
-            return each.type == effect::kind::granted && each.to == seen.key && each.id == id;
-        });
-        if (id == 0 || seen.key == 0 || seen.word.dead() || is_news)
-            continue;
-        if (!own || own->self().slot != i) {
-            hint_sender_->send(*files_.folder(), seen.nonce, {hint::kind::granted, seen.key, id});
-        } else if (const auto noted = slots.find_grant(i, id)) {
-            notice again;
-            again.kind = store_event::kind::granted;
-            again.id = id;
-            again.token = noted->token;
-            again.slot = noted->slot;
-            again.contended = noted->contended;
-            notices.push_back(again);
-        }
-    }
-}
-
-void sqlite_state::send(session_key to, hint::kind kind, request_id id) {
-    const auto place = index_.find(files_.db(), *files_.slots(), to);
-    files_.db().forgive();  // A hint that is not sent is only late.
-    if (place)
-        hint_sender_->send(*files_.folder(), place->nonce, {kind, to, id});
 }
 
 void sqlite_state::checkpoint_if_due() {
@@ -356,7 +207,7 @@ outcome<bool> sqlite_state::break_(const break_order& order) {
         if (!slot)
             return {};
         return transact(0, {}, out.notices, [&](lock_engine& engine, sql_rows&) {
-            const auto holders = parties(order.name, true, holders_named, now(), order.token.value);
+            const auto holders = reader().holders(order.name, holders_named, order.token.value);
             const auto broken = engine.break_grants(order.name, order.token.value, *slot);
             out.value = broken != 0;
             if (out.value)
@@ -391,6 +242,137 @@ void sqlite_state::write_break(
         files_.db(), "DELETE FROM break_log WHERE number <= (SELECT max(number) FROM break_log) - ?"
     );
     query.bind(std::uint64_t{breaks_kept}).step();
+}
+
+outcome<session_view> sqlite_state::look() {
+    return guarded<session_view>([&](outcome<session_view>& out) -> error_code {
+        const auto own = session();
+        if (!own || !own->alive())
+            return errc::session_lost;
+        out.value = view_of(*own);
+        return {};
+    });
+}
+
+lock_reader sqlite_state::reader() {
+    return {files_, domain_, now()};
+}
+
+// Reads under the lock, so that the change number belongs to what is read.
+session_view sqlite_state::view_of(const own_session& own) {
+    session_view view;
+    const folder_guard guard(*files_.folder());
+    view.changes = own.view().changes;
+    view.entries = reader().entries(own.key());
+    if (files_.db().failed())
+        fail();
+    const auto grants = static_cast<std::uint64_t>(std::count_if(
+        view.entries.begin(), view.entries.end(), [](const auto& each) { return each.granted; }
+    ));
+    // A process that died between the counts and the commit left wrong counts.
+    own.slots().set_counts(own.self().slot, grants, view.entries.size() - grants);
+    return view;
+}
+
+outcome<nothing> sqlite_state::watch() {
+    return guarded<nothing>([&](outcome<nothing>&) -> error_code {
+        const auto own = session();
+        if (!own || !own->alive())
+            return errc::session_lost;
+        // Arms under the lock: whatever was committed earlier can be read by now.
+        const folder_guard guard(*files_.folder());
+        own->slots().arm(own->self().slot);
+        return {};
+    });
+}
+
+// Looks under the lock: whoever died between counting its change and its commit changed nothing, or
+// told nobody.
+outcome<nothing> sqlite_state::look_stirred() {
+    return guarded<nothing>([&](outcome<nothing>& out) -> error_code {
+        const auto own = session();
+        if (!own)
+            return {};
+        const folder_guard guard(*files_.folder());
+        if (own->slots().stirred(own->self().slot)) {
+            out.notices.emplace_back();
+            out.notices.back().kind = store_event::kind::changed;
+        }
+        return {};
+    });
+}
+
+outcome<nothing> sqlite_state::verify(const std::vector<hint>& hints) {
+    return guarded<nothing>([&](outcome<nothing>& out) -> error_code {
+        const auto own = session();
+        if (!own)
+            return {};
+        bool look = false;
+        for (const auto& each : hints) {
+            if (each.type == hint::kind::changed)
+                look = true;
+            else if (auto found = reader().true_notice(each, own->key()))
+                out.notices.push_back(*found);
+        }
+        if (!own->alive()) {
+            out.notices.clear();
+            notice lost;
+            lost.kind = store_event::kind::session_lost;
+            lost.why = errc::session_lost;
+            out.notices.push_back(lost);
+        } else if (look) {
+            out.notices.emplace_back();
+        }
+        if (files_.db().failed())
+            fail();
+        return {};
+    });
+}
+
+outcome<std::vector<lock_view>>
+sqlite_state::list(const std::string& after, std::size_t limit, std::size_t queue_max) {
+    if (!files_.is_open() && !files_.exists())
+        return {};  // Nobody ever locked anything there, and a look must not make a store.
+    return guarded<std::vector<lock_view>>([&](outcome<std::vector<lock_view>>& out) {
+        reap_now({}, out.notices);
+        out.value = reader().list(after, limit, queue_max);
+        if (files_.db().failed())
+            fail();
+        return error_code();
+    });
+}
+
+outcome<std::optional<lock_view>>
+sqlite_state::inspect(const std::string& name, std::size_t queue_max) {
+    if (!files_.is_open() && !files_.exists())
+        return {};
+    return guarded<std::optional<lock_view>>([&](outcome<std::optional<lock_view>>& out) {
+        reap_now({}, out.notices);
+        out.value = reader().find(name, queue_max);
+        if (files_.db().failed())
+            fail();
+        return error_code();
+    });
+}
+
+outcome<std::vector<break_record>>
+sqlite_state::breaks(const std::string& name, std::size_t limit) {
+    if (!files_.is_open() && !files_.exists())
+        return {};
+    return guarded<std::vector<break_record>>([&](outcome<std::vector<break_record>>& out) {
+        out.value = reader().breaks(name, limit);
+        if (files_.db().failed())
+            fail();
+        return error_code();
+    });
+}
+
+outcome<std::vector<store_finding>> sqlite_state::examine() {
+    outcome<std::vector<store_finding>> out;
+    out.value = examine_store(
+        files_, *time_, [&] { open_if_needed(out.notices); }, [this] { fail(); }
+    );
+    return out;
 }
 
 void sqlite_state::abandon() noexcept {

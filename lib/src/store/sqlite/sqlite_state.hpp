@@ -7,6 +7,7 @@
 #include "mortise/coro/time_source.hpp"
 #include "mortise/store/sqlite.hpp"
 #include "sqlite/sockets.hpp"
+#include "store/sqlite/commit_news.hpp"
 #include "store/sqlite/hint_sender.hpp"
 #include "store/sqlite/lock_operations.hpp"
 #include "store/sqlite/outcome.hpp"
@@ -26,7 +27,7 @@
 
 namespace mortise::store_detail {
 
-class examination;
+class lock_reader;
 
 /// What `resume` gives to the shell: the answer, and the sockets if the session is new.
 struct opened_session {
@@ -45,9 +46,8 @@ struct opened_session {
 /// with hints to the sessions concerned, sent after the lock is free again. What concerns this
 /// store's own client comes back as notices.
 ///
-/// Source files: sqlite_state.cpp (transactions and what follows them), sqlite_sessions.cpp
-/// (opening, ending and reaping sessions), sqlite_queries.cpp (reading), sqlite_examine.cpp (the
-/// examination of the store).
+/// Source files: sqlite_state.cpp (transactions, and what the client asks), sqlite_sessions.cpp
+/// (opening, ending and reaping sessions).
 ///
 /// @par Threads The writer's thread, one call at a time; functions marked so: any thread.
 class sqlite_state {
@@ -120,19 +120,11 @@ private:
         core::session_key actor, const work& body, std::vector<core::effect>& effects, bool& again
     );
     [[noreturn]] void fail();
-    void note(const std::vector<core::effect>& effects);
-    void clean_up(const std::vector<buried_session>& buried) noexcept;
-    void wake_watchers();
-    void remind_holders(const std::vector<core::effect>& effects, std::vector<notice>& notices);
-    void tell(
-        const std::vector<core::effect>& effects,
-        std::span<lock_operation* const> done,
-        std::vector<notice>& notices
-    );
     void checkpoint_if_due();
     void write_break(const break_order& order, std::uint32_t slot, const std::string& holder);
     error_code check_actor(const own_session& session);
-    void send(core::session_key to, hint::kind kind, request_id id);
+    session_view view_of(const own_session& session);
+    lock_reader reader();
 
     // sqlite_sessions.cpp
     void start_session(const session_start& start, opened_session& opened);
@@ -140,44 +132,21 @@ private:
     insert_session(const session_start& start, std::uint64_t nonce, clock::time_point now);
     error_code prove_again(const session_start& start, opened_session& opened);
     void abandon_session(const std::shared_ptr<own_session>& session) noexcept;
-    void announce(const own_session& session);
     void reap_now(const std::vector<neighbour>& proved_dead, std::vector<notice>& notices);
     clock::duration quarantine_left() const;
     void wake_after_quarantine(std::vector<notice>& notices);
     bool alone() const noexcept;
 
-    // sqlite_examine.cpp
-    bool examine_open(examination& found, std::vector<notice>& notices);
-    void examine_inside(examination& found);
-
-    // sqlite_queries.cpp
-    session_view view_of(const own_session& session);
-    /// The holders of a lock, or its waiters; if `token` is not zero, only the holders with that
-    /// token.
-    std::vector<party_view> parties(
-        const std::string& name,
-        bool granted,
-        std::size_t limit,
-        clock::time_point at,
-        std::uint64_t token = 0
-    );
-    clock::duration left(sqlite_detail::sqlite_query& query, clock::time_point at);
-    lock_view view_of(
-        const std::string& name, std::uint64_t waiters, std::size_t queue_max, clock::time_point at
-    );
-    void verify_one(const hint& hint, const own_session& session, std::vector<notice>& notices);
-
     const coro::detail::fork_guard process_;
     const std::shared_ptr<coro::time_source> time_;
     store_files files_;
     session_index index_;
-    std::optional<hint_sender> hint_sender_;
+    commit_news news_{files_, index_};
     std::uint64_t generation_ = 0;
     std::size_t checkpoint_at_ = 0;
     token_domain domain_;
     bool quarantine_over_ = true;
-    bool not_begun_ = false;    // the last transaction: SQLite was busy all the time
-    bool others_died_ = false;  // in the last transaction: see `remind_holders`
+    bool not_begun_ = false;  // the last transaction: SQLite was busy all the time
 
     std::atomic<clock::rep> quarantine_until_{0};
     mutable std::mutex mutex_;
