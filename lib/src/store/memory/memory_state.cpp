@@ -142,27 +142,6 @@ void memory_state::wake_after_quarantine() {
     finish(engine, 0, 0);
 }
 
-session_view memory_state::view_of(session_key key) {
-    session_view view;
-    view.changes = rows_.sessions[key].changes;
-    const auto end = rows_.places.lower_bound({key + 1, 0});
-    for (auto place = rows_.places.lower_bound({key, 0}); place != end; ++place) {
-        const auto entry = rows_.find(key, place->first.second);
-        session_entry seen;
-        seen.id = entry->id;
-        seen.name = entry->name;
-        seen.granted = entry->granted;
-        if (entry->granted) {
-            seen.token = {entry->token, domain_.of_slot(entry->slot)};
-            seen.slot = entry->slot;
-            seen.contended = rows_.others_wait(entry->name, key);
-            seen.age = rows_.now - entry->since;
-        }
-        view.entries.push_back(std::move(seen));
-    }
-    return view;
-}
-
 result<resumed> memory_state::resume(const session_start& start, push_function push) {
     const std::lock_guard guard(mutex_);
     if (unavailable_)

@@ -25,7 +25,7 @@ namespace mortise::detail {
 /// Each function is one transaction. Pushes go out under the mutex, through a function of the
 /// session that only hands them over.
 ///
-/// Source files: memory_state.cpp (transactions of sessions), memory_views.cpp (views of all locks,
+/// Source files: memory_state.cpp (transactions of sessions), memory_views.cpp (views,
 /// breaking, watching, examination).
 class memory_state {
 public:
