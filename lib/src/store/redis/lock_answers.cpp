@@ -20,12 +20,10 @@ namespace {
 
 using value_kind = redis_value::kind;
 
-const error_code corrupt = errc::store_corrupt;
-
 result<party_view>
 party_of(const redis_value& reply, std::uint64_t now, const token_domain& domain, bool& granted) {
     if (reply.type != value_kind::array || reply.items.size() != 6)
-        return corrupt;
+        return error_code(errc::store_corrupt);
     const auto id = parse_hex_id(reply.items[0].text);
     auto stored = stored_entry::parse(reply.items[4].text);
     words pid(reply.items[3].text);
@@ -36,7 +34,7 @@ party_of(const redis_value& reply, std::uint64_t now, const token_domain& domain
     party.label = reply.items[2].text;
     party.pid = pid.number<std::uint32_t>();
     if (!id || !stored || pid.failed() || deadline.failed())
-        return corrupt;
+        return error_code(errc::store_corrupt);
     party.session = *id;
     party.mode = stored->mode;
     party.hold_max = stored->hold_max;
@@ -56,7 +54,7 @@ party_of(const redis_value& reply, std::uint64_t now, const token_domain& domain
 
 result<lock_view> lock_of(const redis_value& reply, std::uint64_t now, const token_domain& domain) {
     if (reply.type != value_kind::array || reply.items.size() != 3 || reply.items[1].number < 0)
-        return corrupt;
+        return error_code(errc::store_corrupt);
     lock_view lock;
     lock.name = reply.items[0].text;
     lock.waiter_count = static_cast<std::uint64_t>(reply.items[1].number);
@@ -124,7 +122,7 @@ result<break_record> record_of(const std::string& text, const token_domain& doma
         holders.push_back(std::move(holder));
     }
     if (reader.failed() || base >= fencing_token::base_end || slot > lock_mode::capacity_max)
-        return corrupt;
+        return error_code(errc::store_corrupt);
     record.token = token_of(base, static_cast<std::uint32_t>(slot), domain);
     record.holder = holders_text(holders, count);
     return record;
@@ -134,12 +132,12 @@ result<break_record> record_of(const std::string& text, const token_domain& doma
 
 result<std::vector<std::string>> parse_names(redis_value reply) {
     if (reply.type != value_kind::array)
-        return corrupt;
+        return error_code(errc::store_corrupt);
     std::vector<std::string> names;
     names.reserve(reply.items.size());
     for (auto& each : reply.items) {
         if (each.type != value_kind::text)
-            return corrupt;
+            return error_code(errc::store_corrupt);
         names.push_back(std::move(each.text));
     }
     return names;
@@ -148,12 +146,12 @@ result<std::vector<std::string>> parse_names(redis_value reply) {
 result<std::vector<lock_view>> parse_locks(const redis_value& reply) {
     std::vector<lock_view> locks;
     if (reply.type != value_kind::array || reply.items.size() < 2)
-        return corrupt;
+        return error_code(errc::store_corrupt);
     words now(reply.items[0].text);
     const auto at = now.number();
     const auto domain = parse_store_domain(reply.items[1].text);
     if (now.failed() || (!domain && reply.items.size() > 2))
-        return corrupt;
+        return error_code(errc::store_corrupt);
     for (const auto& each : std::span(reply.items).subspan(2)) {
         auto lock = lock_of(each, at, *domain);
         if (!lock)
@@ -165,7 +163,7 @@ result<std::vector<lock_view>> parse_locks(const redis_value& reply) {
 
 result<bool> parse_broken(const redis_value& reply) {
     if (reply.type != value_kind::number || reply.number < 0)
-        return corrupt;
+        return error_code(errc::store_corrupt);
     return reply.number != 0;
 }
 
@@ -173,7 +171,7 @@ result<std::vector<break_record>>
 parse_breaks(const redis_value& reply, const std::string& name, const token_domain& domain) {
     std::vector<break_record> records;
     if (reply.type != value_kind::array)
-        return corrupt;
+        return error_code(errc::store_corrupt);
     for (const auto& each : reply.items) {
         auto record = record_of(each.text, domain);
         if (!record)
