@@ -5,9 +5,10 @@
  * answer is lost, a quarantine that ends.
  *
  * Mirrors: lock_engine::request, release, break_grants, grant_next and bury_gone;
- * memory_state::beat, reap, push and wake_after_quarantine (as sqlite_state::reap_now and tell);
- * session_keeper.cpp (run_beat, beaten), reconciler.cpp (take_snapshot, compare), claims::granted
- * and send_request, client_core::on_alarm, releases.cpp (run_release, try_later).
+ * memory_state::beat, reap, push and wake_after_quarantine (as sqlite_state::reap_now and
+ * commit_news::tell); session_keeper.cpp (run_beat, beaten), reconciler.cpp (take_snapshot,
+ * compare), claims::granted and send_request, client_core::on_alarm, releases.cpp (run_release,
+ * try_later).
  *
  * Abstracted: connections and lost answers of requests (request_withdraw.pml); deadlines
  * (session_expiry.pml): who lives is never taken for dead, who died expires at some later moment,
