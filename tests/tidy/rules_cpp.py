@@ -146,31 +146,11 @@ _DECLARED = re.compile(
     rf"({'|'.join(PRONOUNS)})\s*(?=[,;={{\[:)])(?!::)"
 )
 _BOUND = re.compile(rf"\bauto&{{0,2}}\s*\[[^\]]*\b({'|'.join(PRONOUNS)})\b[^\]]*\]")
-# Rooms that still have such names, and how many: the number only ever falls.
-PRONOUNS_LEFT = {
-    "lib/*": 7,
-    "txn/*": 0,
-    "outbox/*": 0,
-    "tools/*": 0,
-    "examples/*": 0,
-    "tests/*": 620,
-}
 
 
-def pronouns(tree, left=None):
-    left = PRONOUNS_LEFT if left is None else left
-    counts = dict.fromkeys(left, 0)
+def pronouns(tree):
     for source in tree.cpp():
-        room = next((room for room in left if fnmatch.fnmatch(source.path, room)), None)
         for number, line in enumerate(source.code_lines, 1):
             for match in [*_DECLARED.finditer(line), *_BOUND.finditer(line)]:
-                if room:
-                    counts[room] += 1
-                else:
-                    text = f"`{match.group(1)}` names nothing: use a noun of the field"
-                    yield Finding(source.path, number, "pronouns", text)
-    here = "tests/tidy/rules_cpp.py"
-    for room, count in counts.items() if here in tree.by_path else ():
-        if count != left[room]:
-            text = f"{room} has {count} names that are pronouns, PRONOUNS_LEFT says {left[room]}"
-            yield Finding(here, 0, "pronouns", text)
+                text = f"`{match.group(1)}` names nothing: use a noun of the field"
+                yield Finding(source.path, number, "pronouns", text)
