@@ -120,8 +120,8 @@ asio::awaitable<bool> peer::told(store_event::kind type, request_id id, clock::d
     }
 }
 
-void peer::on_store_event(const store_event& event) noexcept {
-    events_.push_back({event.type, event.id, event.token, event.slot, event.contended});
+void peer::on_store_event(const store_event& pushed) noexcept {
+    events_.push_back({pushed.type, pushed.id, pushed.token, pushed.slot, pushed.contended});
 }
 
 }  // namespace mortise::test

@@ -387,22 +387,22 @@ public:
 template <class Stopped>
 class ending final : public sweep_case {
 public:
-    explicit ending(ticking_world& world) : question_(world) {}
+    explicit ending(ticking_world& world) : subject_(world) {}
 
     asio::awaitable<void> operation() override {
         begun_ = true;
-        auto stop = question_.stopped.async_stop();
+        auto stop = subject_.stopped.async_stop();
         co_await std::move(stop);
         ended_ = true;
     }
     void check(const co_world::outcome&) override {
         EXPECT_EQ(ended_, begun_) << "a stop is not stopped";
         if (ended_)
-            question_.check();
+            subject_.check();
     }
 
 private:
-    Stopped question_;
+    Stopped subject_;
     bool begun_ = false;
     bool ended_ = false;
 };
