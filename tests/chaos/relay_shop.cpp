@@ -67,8 +67,8 @@ void relay_shop::drain(const words& more) const {
     expect_end(*last, 0);
 }
 
-void relay_shop::expect_end(child_program& program, int code) const {
-    EXPECT_EQ(program.wait(patience).value_or(-1), code) << said();
+void relay_shop::expect_end(child_program& child, int code) const {
+    EXPECT_EQ(child.wait(patience).value_or(-1), code) << said();
 }
 
 std::string relay_shop::said() const {

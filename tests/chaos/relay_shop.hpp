@@ -44,7 +44,7 @@ protected:
     /// Sends all rows with a new process, which must end well.
     void drain(const words& more = {}) const;
 
-    void expect_end(child_program& program, int code) const;
+    void expect_end(child_program& child, int code) const;
 
     /// Whether all messages reach a consumer within some time, whichever relay sends them.
     bool all_is_told() const;

@@ -21,9 +21,9 @@ protected:
     // Makes database writes rare: a relay that is stopped while it writes would block all others.
     static inline const words rarely{"purge=100000", "purge_after=3600000"};
 
-    void stop(child_program& program) const {
-        program.send(SIGTERM);
-        expect_end(program, 0);
+    void stop(child_program& child) const {
+        child.send(SIGTERM);
+        expect_end(child, 0);
     }
     std::size_t waiting() const {
         return static_cast<std::size_t>(

@@ -120,8 +120,8 @@ asio::awaitable<bool> peer::told(store_event::kind type, request_id id, clock::d
     }
 }
 
-void peer::on_store_event(const store_event& pushed) noexcept {
-    events_.push_back({pushed.type, pushed.id, pushed.token, pushed.slot, pushed.contended});
+void peer::on_store_event(const store_event& notice) noexcept {
+    events_.push_back({notice.type, notice.id, notice.token, notice.slot, notice.contended});
 }
 
 }  // namespace mortise::test

@@ -75,7 +75,7 @@ public:
     void drop();
 
 private:
-    void on_store_event(const store_event& event) noexcept override;
+    void on_store_event(const store_event& notice) noexcept override;
 
     store_harness& harness_;
     std::unique_ptr<store> store_;

@@ -43,9 +43,9 @@ entry* keyspace::open(const std::string& key) {
 
 entry& keyspace::put(const std::string& key, stored value) {
     remember(key);
-    entry& stored = keys_[key];
-    stored.value = std::move(value);
-    return stored;
+    entry& target = keys_[key];
+    target.value = std::move(value);
+    return target;
 }
 
 bool keyspace::erase(const std::string& key) {

@@ -103,10 +103,10 @@ void sim_endpoint::arrived(
     });
 }
 
-void sim_endpoint::break_at_hole(connection_id connection, std::uint64_t awaited) {
-    const auto found = connections_.find(connection);
+void sim_endpoint::break_at_hole(connection_id id, std::uint64_t awaited) {
+    const auto found = connections_.find(id);
     if (found != connections_.end() && found->second.inbox.next() == awaited)
-        reset(connection);
+        reset(id);
 }
 
 bool sim_endpoint::execute(connection_id id, const client_message& message) {
@@ -171,19 +171,19 @@ void sim_endpoint::send(connection_id to, server_message message) {
     );
 }
 
-void sim_endpoint::close(connection_id connection) {
-    const auto found = connections_.find(connection);
+void sim_endpoint::close(connection_id id) {
+    const auto found = connections_.find(id);
     if (found == connections_.end())
         return;
     model_.disconnect(found->second.known_as);
     connections_.erase(found);
 }
 
-void sim_endpoint::reset(connection_id connection) {
-    const auto found = connections_.find(connection);
+void sim_endpoint::reset(connection_id id) {
+    const auto found = connections_.find(id);
     sim::process& client = *found->second.client;
     const auto wire = found->second.wire;
-    close(connection);
+    close(id);
     send_reset(client, wire);
 }
 

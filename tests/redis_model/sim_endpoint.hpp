@@ -82,10 +82,10 @@ private:
     bool execute(connection_id id, const client_message& message);
     void send(connection_id to, server_message message);
     void push(connection_id to, store_detail::redis_value message);
-    void close(connection_id connection);
-    void reset(connection_id connection);
+    void close(connection_id id);
+    void reset(connection_id id);
     void send_reset(sim::process& client, const std::weak_ptr<sim_wire>& wire);
-    void break_at_hole(connection_id connection, std::uint64_t awaited);
+    void break_at_hole(connection_id id, std::uint64_t awaited);
     void forget_the_dead();
 
     sim::world& world_;
