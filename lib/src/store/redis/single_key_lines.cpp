@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Waiting in the single-key form: tries again when a release is heard, and when the holder's key
-// has expired.
-#include "store/redis/single_key_link.hpp"
+#include "store/redis/single_key_lines.hpp"
+
 #include "store/redis/single_key_values.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -9,6 +8,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace mortise::store_detail {
 
@@ -25,33 +25,92 @@ constexpr milliseconds for_others(10);
 
 }  // namespace
 
-void single_key_link::heard(const std::string& channel) {
-    const auto start = single_key_channel(prefix()).size();
+single_key_lines::single_key_lines(line_session& session, std::string prefix)
+    : session_(session),
+      prefix_(std::move(prefix)),
+      jitter_(static_cast<std::minstd_rand::result_type>(random_id::draw().low)) {}
+
+void single_key_lines::attach(
+    asio::any_io_executor strand,
+    std::shared_ptr<coro::time_source> time,
+    redis_wire_factory wires,
+    std::weak_ptr<void> owner
+) {
+    strand_ = std::move(strand);
+    time_ = std::move(time);
+    owner_ = std::move(owner);
+    listener_ = std::make_shared<single_key_listener>(
+        strand_,
+        time_,
+        std::move(wires),
+        [this, owner = owner_](const std::string& channel) {
+            if (const auto kept = owner.lock())
+                heard(channel);
+        },
+        [this, owner = owner_](const redis_failure& why) {
+            if (const auto kept = owner.lock())
+                listening_failed(why);
+        }
+    );
+}
+
+void single_key_lines::pause() noexcept {
+    listen_again_.cancel();
+    if (listener_)
+        listener_->close();
+    for (const auto& [name, line] : lines_)
+        line->deadline.cancel();
+}
+
+std::string single_key_lines::channel_of(const std::string& name) const {
+    return single_key_channel(prefix_ + name);
+}
+
+bool single_key_lines::hears(const std::string& name) const {
+    return listener_->hears(channel_of(name));
+}
+
+void single_key_lines::heard(const std::string& channel) {
+    const auto start = single_key_channel(prefix_).size();
     stir(channel.substr(start));
 }
 
 // Makes every line try now: without a subscription only the deadlines of holders are left to wait
 // for, and an attempt learns them.
-void single_key_link::listening_failed(const redis_failure& why) {
-    remember(why);
-    if (!wire())
+void single_key_lines::listening_failed(const redis_failure& why) {
+    session_.deaf(why);
+    if (!session_.connected())
         return;
     std::vector<std::string> names;
     for (const auto& [name, line] : lines_)
         names.push_back(name);
     for (const auto& name : names)
         stir(name);
-    const auto weak = weak_from_this();
-    listen_again_.set(*time(), strand(), now() + patience(), [this, weak] {
-        if (const auto kept = weak.lock(); kept && wire())
+    const auto due = now() + session_.answer_max();
+    listen_again_.set(*time_, strand_, due, [this, owner = owner_] {
+        if (const auto kept = owner.lock(); kept && session_.connected())
             listener_->go();
     });
 }
 
+std::size_t single_key_lines::join(request_id id, const std::string& name) {
+    auto& joined = lines_[name];
+    if (!joined) {
+        joined = std::make_shared<waiting_line>();
+        listener_->want(channel_of(name));
+    }
+    joined->ids.push_back(id);
+    return joined->ids.size();
+}
+
+void single_key_lines::hold_back(const std::string& name, clock::time_point until) {
+    lines_.at(name)->not_before = until;
+}
+
 // Makes the line of `name` try, because its lock may be free.
-void single_key_link::stir(const std::string& name) {
+void single_key_lines::stir(const std::string& name) {
     const auto found = lines_.find(name);
-    if (found == lines_.end() || !wire())
+    if (found == lines_.end() || !session_.connected())
         return;  // A new connection stirs all lines.
     const line_ptr line = found->second;
     if (!line->trying && now() < line->not_before)
@@ -60,19 +119,18 @@ void single_key_link::stir(const std::string& name) {
     if (std::exchange(line->trying, true))
         return;
     line->deadline.cancel();
-    asio::co_spawn(strand(), run_line(shared_from_this(), name, line), asio::detached);
+    asio::co_spawn(strand_, run(owner_.lock(), name, line), asio::detached);
 }
 
-asio::awaitable<void> single_key_link::run_line(
-    [[maybe_unused]] std::shared_ptr<redis_link> self, std::string name, line_ptr line
+asio::awaitable<void> single_key_lines::run(
+    [[maybe_unused]] std::shared_ptr<void> owner, std::string name, line_ptr line
 ) {
-    while (std::exchange(line->again, false) && !line->ids.empty() && wire()) {
+    while (std::exchange(line->again, false) && !line->ids.empty() && session_.connected()) {
         const request_id id = line->ids.front();
-        entries_.at(id).maybe_set = true;
-        auto taking = take_by_script(name, id);
-        const auto got = co_await std::move(taking);
+        auto trying = session_.try_take(name, id);
+        const auto outcome = co_await std::move(trying);
         if (!line->ids.empty() && line->ids.front() == id)
-            take_turn(name, *line, id, got);
+            take_turn(name, *line, id, outcome);
         else
             line->again = true;  // Withdrawn meanwhile: single_key_free is sent behind the attempt.
     }
@@ -80,57 +138,53 @@ asio::awaitable<void> single_key_link::run_line(
     disband_if_empty(name, line);
 }
 
-void single_key_link::take_turn(
-    const std::string& name, single_key_line& line, request_id id, const result<attempt>& got
+void single_key_lines::take_turn(
+    const std::string& name,
+    waiting_line& line,
+    request_id id,
+    const result<single_key_attempt>& outcome
 ) {
-    if (!got) {
+    if (!outcome) {
         // An attempt without an answer is repeated on the next connection, one that was refused
         // after a while.
-        try_when(name, line, patience());
-    } else if (got->taken) {
+        try_when(name, line, session_.answer_max());
+    } else if (outcome->taken) {
         line.ids.pop_front();
         line.again = true;
-        entries_.granted(id, got->token, now());
-        store_event event;
-        event.type = store_event::kind::granted;
-        event.id = id;
-        event.token = got->token;
-        tell_now(event);
+        session_.tried(id, *outcome);
     } else {
-        entries_.at(id).maybe_set = false;
+        session_.tried(id, *outcome);
+        const auto free_in = outcome->free_in_ms;
         const auto wait =
-            got->free_in_ms < 0
-                ? clock::duration(session().ttl / 3)
-                : clock::duration(milliseconds(1)) +
-                      milliseconds(std::min<std::int64_t>(got->free_in_ms, std::int64_t{1} << 40));
+            free_in < 0 ? clock::duration(session_.ttl() / 3)
+                        : clock::duration(milliseconds(1)) +
+                              milliseconds(std::min<std::int64_t>(free_in, std::int64_t{1} << 40));
         std::uniform_int_distribution<unsigned> jitter(0, jitter_us_max);
         try_when(name, line, wait + std::chrono::microseconds(jitter(jitter_)));
     }
 }
 
-void single_key_link::try_when(
-    const std::string& name, single_key_line& line, clock::duration after
+void single_key_lines::try_when(
+    const std::string& name, waiting_line& line, clock::duration after
 ) {
-    const auto weak = weak_from_this();
-    line.deadline.set(*time(), strand(), coro::saturating_add(now(), after), [this, weak, name] {
-        if (const auto kept = weak.lock())
+    const auto due = coro::saturating_add(now(), after);
+    line.deadline.set(*time_, strand_, due, [this, owner = owner_, name] {
+        if (const auto kept = owner.lock())
             stir(name);
     });
 }
 
-// Holds back this session's next request for a contended lock: it would always be faster than the
-// sessions that must first be told of the release.
-void single_key_link::give_way(const std::string& name) {
+void single_key_lines::give_way(const std::string& name) {
     std::erase_if(gave_way_, [at = now()](const auto& each) { return each.second <= at; });
     gave_way_[name] = now() + for_others;
 }
 
-clock::time_point single_key_link::gave_way_until(const std::string& name) const {
+clock::time_point single_key_lines::gave_way_until(const std::string& name) const {
     const auto found = gave_way_.find(name);
     return found == gave_way_.end() ? clock::time_point() : found->second;
 }
 
-void single_key_link::leave_line(request_id id, const std::string& name) {
+void single_key_lines::leave(request_id id, const std::string& name) {
     const auto found = lines_.find(name);
     if (found == lines_.end())
         return;
@@ -142,21 +196,26 @@ void single_key_link::leave_line(request_id id, const std::string& name) {
         stir(name);
 }
 
-void single_key_link::disband_if_empty(const std::string& name, const line_ptr& line) {
+void single_key_lines::disband_if_empty(const std::string& name, const line_ptr& line) {
     const auto found = lines_.find(name);
     if (line->trying || !line->ids.empty() || found == lines_.end() || found->second != line)
         return;
     lines_.erase(found);
-    listener_->forget(single_key_channel(key_of(name)));
+    listener_->forget(channel_of(name));
 }
 
-void single_key_link::disband_all() {
+void single_key_lines::disband() {
     for (const auto& [name, line] : lines_) {
         line->ids.clear();
         line->deadline.cancel();
-        listener_->forget(single_key_channel(key_of(name)));
+        listener_->forget(channel_of(name));
     }
     lines_.clear();
+}
+
+void single_key_lines::begin_session() {
+    disband();
+    gave_way_.clear();
 }
 
 }  // namespace mortise::store_detail

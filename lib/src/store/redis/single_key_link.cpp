@@ -20,28 +20,13 @@ constexpr std::size_t portion = 250;
 single_key_link::single_key_link(
     link_settings settings, redis_wire_factory wires, const token_domain& tokens
 )
-    : redis_link(std::move(settings), std::move(wires)),
-      tokens_(tokens),
-      jitter_(static_cast<std::minstd_rand::result_type>(random_id::draw().low)) {}
+    : redis_link(std::move(settings), std::move(wires)), tokens_(tokens), lines_(*this, prefix()) {}
 
 void single_key_link::attach(
     asio::any_io_executor strand, store_events& events, std::shared_ptr<coro::time_source> time
 ) {
     redis_link::attach(std::move(strand), events, std::move(time));
-    const auto weak = std::weak_ptr(std::static_pointer_cast<single_key_link>(shared_from_this()));
-    listener_ = std::make_shared<single_key_listener>(
-        redis_link::strand(),
-        redis_link::time(),
-        wires(),
-        [weak](const std::string& channel) {
-            if (const auto self = weak.lock())
-                self->heard(channel);
-        },
-        [weak](const redis_failure& why) {
-            if (const auto self = weak.lock())
-                self->listening_failed(why);
-        }
-    );
+    lines_.attach(redis_link::strand(), redis_link::time(), wires(), weak_from_this());
 }
 
 std::string single_key_link::counter() const {
@@ -57,19 +42,10 @@ std::string single_key_link::id_of(request_id id) const {
 }
 
 void single_key_link::begin_session() {
-    disband_all();
+    lines_.begin_session();
     entries_.begin_session();
-    gave_way_.clear();
     generation_ = 0;
     set_incarnation();
-}
-
-void single_key_link::dropped() noexcept {
-    listen_again_.cancel();
-    if (listener_)
-        listener_->close();
-    for (const auto& [name, line] : lines_)
-        line->deadline.cancel();
 }
 
 asio::awaitable<result<resumed>> single_key_link::resume(session_start start) {
@@ -77,7 +53,7 @@ asio::awaitable<result<resumed>> single_key_link::resume(session_start start) {
     auto opening = open(std::move(start));
     auto reply = co_await std::move(opening);
     if (reply)
-        listener_->go();
+        lines_.go();
     co_return reply;
 }
 
@@ -99,7 +75,7 @@ asio::awaitable<result<resumed>> single_key_link::prove() {
 
 void single_key_link::came_back(const random_id& before) {
     tell(incarnation() == before ? store_event::kind::look_again : store_event::kind::unsure);
-    listener_->go();
+    lines_.go();
 }
 
 asio::awaitable<result<answer>> single_key_link::request(lock_request wish) {
@@ -112,7 +88,7 @@ asio::awaitable<result<answer>> single_key_link::request(lock_request wish) {
         co_return single_key_entries::again(*known);
     if (!wire())
         co_return error_code(errc::store_unavailable);
-    const auto others_until = gave_way_until(wish.name);
+    const auto others_until = lines_.gave_way_until(wish.name);
     if (!lines_.contains(wish.name) && (!wish.queue || others_until <= now())) {
         auto trying = first_attempt(std::move(wish));
         co_return co_await std::move(trying);
@@ -121,7 +97,7 @@ asio::awaitable<result<answer>> single_key_link::request(lock_request wish) {
         co_return answer();
     entries_.add(wish.id, wish.name);
     const answer queued = join(wish.id, wish.name);
-    lines_.at(wish.name)->not_before = others_until;
+    lines_.hold_back(wish.name, others_until);
     co_return queued;
 }
 
@@ -152,21 +128,15 @@ asio::awaitable<result<answer>> single_key_link::first_attempt(lock_request wish
 // requests ahead of it; nobody knows how many requests wait elsewhere.
 answer single_key_link::join(request_id id, const std::string& name) {
     entries_.at(id).at = stage::waiting;
-    auto& line = lines_[name];
-    if (!line) {
-        line = std::make_shared<single_key_line>();
-        listener_->want(single_key_channel(key_of(name)));
-    }
-    line->ids.push_back(id);
     answer reply;
     reply.type = answer::kind::queued;
-    reply.position = line->ids.size();
+    reply.position = lines_.join(id, name);
     return reply;
 }
 
 // Takes the lock by a plain SET, as clients of any make do, or by a script. A plain SET cannot tell
 // that an earlier attempt of the same request has already taken the lock.
-asio::awaitable<result<single_key_link::attempt>>
+asio::awaitable<result<single_key_attempt>>
 single_key_link::take(std::string name, request_id id, bool plainly) {
     if (!plainly) {
         auto by_script = take_by_script(std::move(name), id);
@@ -181,13 +151,13 @@ single_key_link::take(std::string name, request_id id, bool plainly) {
     if (reply->type == redis_value::kind::error)
         co_return refused(wire(), *reply);
     write_accepted();  // A server that lacks replicas refuses the command, whoever has the lock.
-    attempt fresh;
+    single_key_attempt fresh;
     fresh.taken = reply->type == redis_value::kind::text;
     fresh.token = single_key_mark(id_of(id));
     co_return fresh;
 }
 
-asio::awaitable<result<single_key_link::attempt>>
+asio::awaitable<result<single_key_attempt>>
 single_key_link::take_by_script(std::string name, request_id id) {
     std::vector<std::string> arguments;
     arguments.push_back(key_of(name));
@@ -200,7 +170,7 @@ single_key_link::take_by_script(std::string name, request_id id) {
         co_return reply.error();
     if (reply->items.size() != 2)
         co_return error_code(errc::store_corrupt);
-    attempt fresh;
+    single_key_attempt fresh;
     fresh.taken = reply->items[0].text == "g";
     fresh.free_in_ms = reply->items[1].number;
     if (fresh.taken && tokens_.empty()) {
@@ -214,12 +184,31 @@ single_key_link::take_by_script(std::string name, request_id id) {
     co_return fresh;
 }
 
+asio::awaitable<result<single_key_attempt>>
+single_key_link::try_take(std::string name, request_id id) {
+    entries_.at(id).maybe_set = true;
+    return take_by_script(std::move(name), id);
+}
+
+void single_key_link::tried(request_id id, const single_key_attempt& outcome) {
+    if (!outcome.taken) {
+        entries_.at(id).maybe_set = false;
+        return;
+    }
+    entries_.granted(id, outcome.token, now());
+    store_event event;
+    event.type = store_event::kind::granted;
+    event.id = id;
+    event.token = outcome.token;
+    tell_now(event);
+}
+
 asio::awaitable<error_code> single_key_link::withdraw(std::string name, request_id id) {
     const auto kept = shared_from_this();
     const auto* const entry = entries_.find(id);
     const bool nowhere = entry != nullptr && !entry->maybe_set;
     entries_.erase(id);
-    leave_line(id, name);
+    lines_.leave(id, name);
     if (nowhere)
         co_return error_code();
     std::vector<std::string> arguments;
@@ -237,7 +226,7 @@ asio::awaitable<result<bool>> single_key_link::release(grant held) {
         co_return false;
     entry->at = stage::leaving;
     if (entry->contended)
-        give_way(held.name);
+        lines_.give_way(held.name);
     std::vector<std::string> arguments;
     arguments.push_back(key_of(held.name));
     arguments.push_back(id_of(held.id));
@@ -314,7 +303,7 @@ single_key_link::judge_renewed(const std::vector<request_id>& ids, const redis_v
             lost = true;
             continue;
         }
-        const bool own = listener_->hears(single_key_channel(key_of(entry->name)));
+        const bool own = lines_.hears(entry->name);
         if (listening > (own ? 1 : 0) && !std::exchange(entry->contended, true)) {
             store_event event;
             event.type = store_event::kind::contended;
@@ -382,7 +371,7 @@ asio::awaitable<error_code> single_key_link::end() {
     if (!co_await std::move(settling))
         co_return errc::store_unavailable;
     // Empties the lines first, so that no waiting request is granted while the keys are freed.
-    disband_all();
+    lines_.disband();
     auto freeing = free_all(entries_.maybe_set());
     if (const auto failed = co_await std::move(freeing))
         co_return failed;

@@ -3,43 +3,26 @@
 #define MORTISE_STORE_REDIS_SINGLE_KEY_LINK_HPP
 
 #include "mortise/coro/clock.hpp"
-#include "mortise/coro/detail/alarm.hpp"
 #include "mortise/store.hpp"
 #include "mortise/store_types.hpp"
 #include "store/redis/redis_link.hpp"
 #include "store/redis/single_key_entries.hpp"
-#include "store/redis/single_key_listener.hpp"
+#include "store/redis/single_key_lines.hpp"
 
+#include <chrono>
 #include <cstdint>
-#include <deque>
-#include <map>
 #include <memory>
-#include <optional>
-#include <random>
 #include <string>
 #include <vector>
 
 namespace mortise::store_detail {
-
-using coro::detail::alarm;
-
-/// The requests of this session that wait for the same lock. Only the first of them tries.
-struct single_key_line {
-    single_key_line() = default;
-
-    std::deque<request_id> ids;
-    bool trying = false;
-    clock::time_point not_before;  ///< No attempt before this time: others come first.
-    bool again = false;            ///< The lock may be free since the present attempt began.
-    alarm deadline;                ///< Fires when the holder's key has expired.
-};
 
 /// A session of which the server knows nothing: its client alone knows what it holds and waits for.
 /// Each held lock is a key with a value of its own and a time to live. The client finds that a
 /// grant is lost when it renews the key.
 ///
 /// @par Threads The strand.
-class single_key_link final : public redis_link {
+class single_key_link final : public redis_link, private line_session {
 public:
     /// @param tokens the domain of the tokens; empty: there are none.
     single_key_link(link_settings settings, redis_wire_factory wires, const token_domain& tokens);
@@ -76,57 +59,38 @@ public:
     error_code refusal(const redis_value& reply) { return refused(wire(), reply); }
 
 private:
-    /// The outcome of an attempt to take a lock.
-    struct attempt {
-        bool taken = false;
-        fencing_token token;
-        std::int64_t free_in_ms = 0;  ///< Until the holder's key expires; below zero: never.
-    };
-    using line_ptr = std::shared_ptr<single_key_line>;
-
     asio::awaitable<result<resumed>> prove() override;
     void came_back(const random_id& before) override;
     void on_message(const std::string&) override {}
     void begin_session() override;
-    void dropped() noexcept override;
+    void dropped() noexcept override { lines_.pause(); }
     std::string tracked() const override { return prefix() + "mortise:-"; }
     bool keys_expire() const noexcept override { return true; }
     std::vector<redis_script> used_scripts() const override {
         return redis_scripts::range(redis_script::single_key_take, redis_script::single_key_view);
     }
 
+    bool connected() const noexcept override { return wire() != nullptr; }
+    std::chrono::milliseconds ttl() const noexcept override { return session().ttl; }
+    clock::duration answer_max() const noexcept override { return patience(); }
+    asio::awaitable<result<single_key_attempt>> try_take(std::string name, request_id id) override;
+    void tried(request_id id, const single_key_attempt& outcome) override;
+    void deaf(const redis_failure& why) override { remember(why); }
+
     std::string key_of(const std::string& name) const { return prefix() + name; }
     std::string id_of(request_id id) const;
-    asio::awaitable<result<attempt>> take(std::string name, request_id id, bool plainly);
-    asio::awaitable<result<attempt>> take_by_script(std::string name, request_id id);
+    asio::awaitable<result<single_key_attempt>> take(std::string name, request_id id, bool plainly);
+    asio::awaitable<result<single_key_attempt>> take_by_script(std::string name, request_id id);
     asio::awaitable<result<answer>> first_attempt(lock_request wish);
     asio::awaitable<error_code> renew(wire_ptr by);
     error_code judge_renewed(const std::vector<request_id>& ids, const redis_value& reply);
     asio::awaitable<error_code> free_all(std::vector<request_id> ids);
     answer join(request_id id, const std::string& name);
-    void give_way(const std::string& name);
-    clock::time_point gave_way_until(const std::string& name) const;
-    void leave_line(request_id id, const std::string& name);
-    void disband_if_empty(const std::string& name, const line_ptr& line);
-    void disband_all();
-    void heard(const std::string& channel);
-    void listening_failed(const redis_failure& why);
-    void stir(const std::string& name);
-    asio::awaitable<void>
-    run_line(std::shared_ptr<redis_link> self, std::string name, line_ptr line);
-    void take_turn(
-        const std::string& name, single_key_line& line, request_id id, const result<attempt>& got
-    );
-    void try_when(const std::string& name, single_key_line& line, clock::duration after);
     void set_incarnation() { know(random_id::draw(), tokens_); }
 
     const token_domain tokens_;
     single_key_entries entries_;
-    std::map<std::string, line_ptr> lines_;
-    std::map<std::string, clock::time_point> gave_way_;
-    std::shared_ptr<single_key_listener> listener_;
-    alarm listen_again_;
-    std::minstd_rand jitter_;
+    single_key_lines lines_;
     std::uint64_t generation_ = 0;
 };
 
