@@ -31,6 +31,7 @@ protected:
     const swept_operation& what() const { return std::get<1>(GetParam()); }
     store_harness& h() { return *harness_; }
     lock_client& other() { return *other_; }
+    /// The TTL of the client whose operation is swept.
     std::chrono::milliseconds ttl() const { return ttl_; }
     /// How much the other client alone leaves at the store.
     std::size_t residue() const { return residue_; }
@@ -48,7 +49,7 @@ protected:
 private:
     std::unique_ptr<store_harness> harness_;
     std::unique_ptr<lock_client> other_;
-    std::chrono::milliseconds ttl_;  ///< Of both clients.
+    std::chrono::milliseconds ttl_{};
     lease presence_;
     std::size_t residue_ = 0;
 };
