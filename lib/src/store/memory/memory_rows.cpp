@@ -137,9 +137,16 @@ std::optional<lock_entry> memory_rows::any_of(session_key session) {
 
 presence memory_rows::presence_of(session_key session) {
     const auto found = sessions.find(session);
-    if (found == sessions.end() || found->second.deadline <= now)
+    if (found == sessions.end() || core::is_over(found->second.deadline, now))
         return presence::gone;
     return found->second.unreachable ? presence::unreachable : presence::alive;
+}
+
+std::optional<core::session_terms> memory_rows::terms_of(session_key session) const {
+    const auto found = sessions.find(session);
+    if (found == sessions.end())
+        return std::nullopt;
+    return core::session_terms{found->second.start.generation, found->second.deadline};
 }
 
 void memory_rows::forget(session_key session) {
@@ -165,7 +172,7 @@ std::uint64_t memory_rows::draw_bases(std::uint64_t count) {
 }
 
 bool memory_rows::quarantined() {
-    return now < quarantine_until;
+    return core::quarantine_left(quarantine_until, now) > clock::duration::zero();
 }
 
 }  // namespace mortise::store_detail

@@ -3,6 +3,7 @@
 #define MORTISE_STORE_MEMORY_MEMORY_ROWS_HPP
 
 #include "core/lock_rows.hpp"
+#include "core/session_rules.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -56,6 +57,9 @@ public:
     ) override;
     std::uint64_t draw_bases(std::uint64_t count) override;
     bool quarantined() override;
+
+    /// Nothing if the session is forgotten.
+    std::optional<core::session_terms> terms_of(core::session_key session) const;
 
     /// When the first grant of a session other than `but_of` ends by its `hold_max`; the maximum if
     /// none of them does.

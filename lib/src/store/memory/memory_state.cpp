@@ -49,14 +49,14 @@ result<session_key> memory_state::enter(const session_id& session, std::uint64_t
     if (found == keys_.end())
         return error_code(errc::session_lost);
     const session_key key = found->second;
-    if (rows_.presence_of(key) == core::presence::gone) {
+    const auto known = rows_.terms_of(key);
+    if (known && core::may_act(*known, generation, rows_.now))
+        return key;
+    if (!known || core::is_over(known->deadline, rows_.now)) {
         keys_.erase(found);
         bury(key);
-        return error_code(errc::session_lost);
     }
-    if (generation < rows_.sessions[key].start.generation)
-        return error_code(errc::session_lost);
-    return key;
+    return error_code(errc::session_lost);
 }
 
 bool memory_state::lose_reply() {
@@ -118,7 +118,7 @@ void memory_state::bury(session_key key) {
 void memory_state::reap() {
     std::vector<session_key> expired;
     for (const auto& [key, session] : rows_.sessions) {
-        if (session.deadline <= rows_.now)
+        if (core::is_over(session.deadline, rows_.now))
             expired.push_back(key);
     }
     for (const session_key key : expired)
@@ -148,30 +148,35 @@ result<resumed> memory_state::resume(const session_start& start, push_function p
         return error_code(errc::store_unavailable);
     rows_.now = time_->now();
     wake_after_quarantine();
+    std::optional<core::session_terms> known;
+    if (const auto found = keys_.find(start.id); found != keys_.end())
+        known = rows_.terms_of(found->second).value_or(core::session_terms{});
     session_key key = 0;
-    if (start.generation == 1 && !keys_.contains(start.id)) {
+    switch (core::judge_resume(known, start.generation, rows_.now)) {
+    case core::resumption::begins:
         key = ++rows_.last_key;
         keys_[start.id] = key;
         rows_.sessions[key] = {};
-    } else {
-        const auto entered = enter(start.id, start.generation);
-        if (!entered)
-            return entered.error();
-        key = *entered;
+        break;
+    case core::resumption::goes_on:
+        key = keys_[start.id];
+        break;
+    case core::resumption::refused:
+        // Also buries a session that is over.
+        return enter(start.id, start.generation).error();
     }
     auto& session = rows_.sessions[key];
     session.start = start;
-    session.deadline = coro::saturating_add(rows_.now, start.ttl);
+    session.deadline = core::deadline_after(rows_.now, start.ttl);
     session.push = std::move(push);
-    ttl_max_ = std::max<clock::duration>(ttl_max_, start.ttl);
+    ttl_max_ = std::max(ttl_max_, start.ttl);
     if (lose_reply())
         return error_code(errc::outcome_unknown);
     resumed reply;
     reply.incarnation = incarnation_;
     reply.domain = domain_;
     reply.view = view_of(key);
-    if (!quarantine_over_)
-        reply.quarantine = rows_.quarantine_until - rows_.now;
+    reply.quarantine = core::quarantine_left(rows_.quarantine_until, rows_.now);
     return reply;
 }
 
@@ -266,7 +271,7 @@ result<heartbeat> memory_state::beat(const session_id& session, std::uint64_t ge
     if (!key)
         return key.error();
     auto& own = rows_.sessions[*key];
-    own.deadline = coro::saturating_add(rows_.now, own.start.ttl);
+    own.deadline = core::deadline_after(rows_.now, own.start.ttl);
     if (MORTISE_PLANTED(session_cut_short))
         own.deadline -= own.start.ttl / 10;
     reap();
@@ -278,21 +283,16 @@ result<heartbeat> memory_state::beat(const session_id& session, std::uint64_t ge
     reply.changes = own.changes;
     reply.grants = own.grants;
     reply.requests = own.requests;
+    core::next_deadline next(rows_.now);
     for (const auto& [other, state] : rows_.sessions) {
-        if (other == *key)
-            continue;
-        const clock::duration left = state.deadline - rows_.now;
-        reply.next_deadline = std::min(left, reply.next_deadline.value_or(left));
+        if (other != *key)
+            next.consider(state.deadline);
     }
-    if (const auto end = rows_.next_end(*key); end != clock::time_point::max()) {
-        const clock::duration left = end - rows_.now;
-        reply.next_deadline = std::min(left, reply.next_deadline.value_or(left));
-    }
-    if (!quarantine_over_) {
-        reply.quarantine = rows_.quarantine_until - rows_.now;
-        reply.next_deadline =
-            std::min(reply.quarantine, reply.next_deadline.value_or(reply.quarantine));
-    }
+    next.consider(rows_.next_end(*key));
+    reply.quarantine = core::quarantine_left(rows_.quarantine_until, rows_.now);
+    if (reply.quarantine > clock::duration::zero())
+        next.consider(rows_.quarantine_until);
+    reply.next_deadline = next.left();
     return reply;
 }
 
@@ -368,7 +368,9 @@ void memory_state::restart(bool with_memory) {
     if (MORTISE_PLANTED(tokens_start_again))
         rows_.last_base = 0;
     if (time_ && !MORTISE_PLANTED(restart_without_quarantine)) {
-        rows_.quarantine_until = coro::saturating_add(time_->now(), ttl_max_);
+        const auto now = time_->now();
+        rows_.quarantine_until =
+            core::quarantine_end(core::deadline_after(now, ttl_max_), ttl_max_, now);
         quarantine_over_ = false;
     }
 }

@@ -7,6 +7,7 @@
 #include "mortise/store_types.hpp"
 #include "store/memory/memory_rows.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -92,7 +93,7 @@ private:
     std::map<session_id, core::session_key> keys_;
     random_id incarnation_ = random_id::draw();
     token_domain domain_;
-    clock::duration ttl_max_{};
+    std::chrono::milliseconds ttl_max_{};
     /// The sessions that watch, each with `rows_.changes` as it was when it began to.
     std::map<core::session_key, std::uint64_t> watchers_;
     std::deque<break_record> breaks_;

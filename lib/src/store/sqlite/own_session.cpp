@@ -2,6 +2,7 @@
 #include "store/sqlite/own_session.hpp"
 
 #include "core/planted_bug.hpp"
+#include "core/session_rules.hpp"
 #include "store/sqlite/store_files.hpp"
 
 #include <algorithm>
@@ -68,25 +69,26 @@ std::optional<noted_grant> own_session::find_grant(request_id id) const noexcept
 
 slot_scan own_session::scan(clock::time_point now) const noexcept {
     slot_scan found;
+    core::next_deadline next(now);
     const std::size_t used = slots_->used();
     for (std::size_t i = 0; i < used; ++i) {
         const slot_view seen = slots_->view(i);
         const bool ends = seen.ends != clock::time_point();
         if (i == self_.slot) {
-            found.to_reap = found.to_reap || (ends && seen.ends <= now);
+            found.to_reap = found.to_reap || (ends && core::is_over(seen.ends, now));
             continue;
         }
         if (seen.key == 0 && seen.word.dead())
             continue;
-        if (seen.word.dead() || seen.word.expired(now) || (ends && seen.ends <= now)) {
+        if (seen.word.dead() || seen.word.expired(now) || (ends && core::is_over(seen.ends, now))) {
             found.to_reap = true;
             continue;
         }
-        auto left = seen.word.deadline() - now;
+        next.consider(seen.word.deadline());
         if (ends)
-            left = std::min<clock::duration>(left, seen.ends - now);
-        found.next_deadline = std::min<clock::duration>(left, found.next_deadline.value_or(left));
+            next.consider(seen.ends);
     }
+    found.next_deadline = next.left();
     return found;
 }
 

@@ -2,6 +2,7 @@
 #ifndef MORTISE_STORE_SQLITE_SLOT_FILE_HPP
 #define MORTISE_STORE_SQLITE_SLOT_FILE_HPP
 
+#include "core/session_rules.hpp"
 #include "mortise/coro/clock.hpp"
 #include "mortise/detail/unique_fd.hpp"
 #include "mortise/store_types.hpp"
@@ -55,7 +56,9 @@ public:
             std::chrono::microseconds(static_cast<std::int64_t>(raw_ & deadline_mask))
         );
     }
-    constexpr bool expired(clock::time_point now) const noexcept { return deadline() <= now; }
+    constexpr bool expired(clock::time_point now) const noexcept {
+        return core::is_over(deadline(), now);
+    }
 
     constexpr slot_word killed() const noexcept { return slot_word(incarnation(), 0); }
     constexpr slot_word next(std::uint64_t deadline_us) const noexcept {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "core/session_rules.hpp"
 #include "sqlite/failure.hpp"
 #include "sqlite/query.hpp"
 #include "sqlite/sqlite_db.hpp"
@@ -54,7 +55,7 @@ outcome<opened_session> sqlite_state::resume(const session_start& start) {
         const auto own = session();
         if (own && own->id() == start.id)
             return prove_again(start, out.value);
-        if (start.generation != 1)
+        if (core::judge_resume(std::nullopt, start.generation, now()) != core::resumption::begins)
             return errc::session_lost;
         abandon_session(own);
         reap_now({}, out.notices);
@@ -287,7 +288,7 @@ void sqlite_state::reap_now(
 }
 
 clock::duration sqlite_state::quarantine_left() const {
-    return std::max(clock::duration(0), files_.quarantine_until() - now());
+    return core::quarantine_left(files_.quarantine_until(), now());
 }
 
 // Grants to all who wait once the quarantine is over, since nothing else would.

@@ -2,6 +2,7 @@
 #include "store/sqlite/sqlite_state.hpp"
 
 #include "base/as_killed.hpp"
+#include "core/session_rules.hpp"
 #include "sqlite/failure.hpp"
 #include "sqlite/query.hpp"
 #include "sqlite/sqlite_db.hpp"
@@ -172,12 +173,13 @@ void sqlite_state::checkpoint_if_due() {
 
 // Checks inside a transaction that this session may still act.
 error_code sqlite_state::check_actor(const own_session& session) {
-    if (!session.alive())
-        return errc::session_lost;
     sqlite_query query(files_.db(), "SELECT generation FROM session WHERE key = ?");
-    if (!query.bind(session.key()).step() || query.number(0) > generation_)
+    if (!query.bind(session.key()).step())
         return errc::session_lost;
-    return {};
+    // A session that is late lives until somebody declares it dead.
+    const core::session_terms known{
+        query.number(0), session.alive() ? clock::time_point::max() : clock::time_point::min()};
+    return core::may_act(known, generation_, now()) ? error_code() : errc::session_lost;
 }
 
 void sqlite_state::perform(std::span<lock_operation* const> all) {

@@ -2,6 +2,7 @@
 #include "store/sqlite/store_files.hpp"
 
 #include "core/planted_bug.hpp"
+#include "core/session_rules.hpp"
 #include "sqlite/failure.hpp"
 #include "sqlite/query.hpp"
 #include "sqlite/sockets.hpp"
@@ -265,9 +266,7 @@ store_files::quarantine_of(slot_file::found earlier, const slot_file* old, clock
     }
     if (MORTISE_PLANTED(restart_without_quarantine))
         until = clock::time_point();
-    // Nobody believes in a lease for longer, whatever the file says.
-    until = std::min(until, coro::saturating_add(now, session_ttl_max));
-    return until > now ? until : clock::time_point();
+    return core::quarantine_end(until, session_ttl_max, now);
 }
 
 void store_files::read_quarantine(clock::time_point now) {
