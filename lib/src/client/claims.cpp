@@ -171,6 +171,7 @@ void claims::fail_request(const claim_ptr& claim, error_code why) {
 
 void claims::ask_again() {
     core_.session.outage_over();
+    next_turn_ = {};
     const auto all = all_asking();  // in the order in which they were asked first
     for (const auto& claim : all) {
         if (!claim->fsm.unheard())
@@ -197,9 +198,6 @@ claims::run_withdraw([[maybe_unused]] std::shared_ptr<const void> kept, claim_pt
 
 // Retries after a pause. After an outage `ask_again` retries at once.
 //
-// The pause grows with the number of claims, or thousands that wait for a store that is away would
-// take all of a processor.
-//
 // If a request cannot be withdrawn within a TTL, the session is given up: alive, it would keep the
 // request for ever. Not while the store is busy with somebody else: then nobody can get a lock, and
 // the leases of the session need not be lost.
@@ -208,10 +206,22 @@ void claims::try_later(const claim_ptr& claim) {
     if (!claim->store_busy && claim->fsm.finished() &&
         at - claim->undo_since > context_.timing().ttl)
         return core_.session.abandon();
-    constexpr std::chrono::milliseconds least_per_claim{1};
-    const auto pause =
-        std::max<clock::duration>(undo_pause(claim->retries++), asking_.size() * least_per_claim);
-    context_.set_timer(claim->retry_timer, at + pause, [this, claim] {
+    context_.set_timer(claim->retry_timer, at + undo_pause(claim->retries++), [this, claim] {
+        retry_in_turn(claim);
+    });
+}
+
+// Retries when the rate allows it: thousands that wait for a store that is away would otherwise
+// take all of a processor.
+void claims::retry_in_turn(const claim_ptr& claim) {
+    constexpr std::chrono::milliseconds interval{1};
+    constexpr auto burst = 100 * interval;
+    const auto at = context_.now();
+    const auto turn = std::max(next_turn_, at - burst);
+    next_turn_ = turn + interval;
+    if (turn <= at)
+        return drive(claim, claim->fsm.retry());
+    context_.set_timer(claim->retry_timer, turn, [this, claim] {
         drive(claim, claim->fsm.retry());
     });
 }

@@ -100,6 +100,7 @@ private:
     void lose_answer(const claim_ptr& claim, error_code why);
     void bound_undo(const claim_ptr& claim);
     void try_later(const claim_ptr& claim);
+    void retry_in_turn(const claim_ptr& claim);
     void finish(const claim_ptr& claim);
     void accept(const claim_ptr& claim);
     void end_at(const claim_ptr& claim);
@@ -116,6 +117,7 @@ private:
     claims_in_order idle_;
     std::set<request_id> unproved_;  ///< Of `asking_`: granted, but without a proof of the session.
     claims_by_id granted_;
+    clock::time_point next_turn_;  ///< Of a retry; further away the more of them are due.
 };
 
 }  // namespace mortise::detail
