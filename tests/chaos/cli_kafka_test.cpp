@@ -41,7 +41,9 @@ protected:
     void append(const std::string& payload) {
         outbox_world::append(message(topic_, "key", payload));
     }
-    static std::string told(const cli_process& process) { return process.out() + process.err(); }
+    static std::string output_of(const cli_process& process) {
+        return process.out() + process.err();
+    }
 
     const std::string topic_ = fresh_name("topic");
     const std::string progress_ = fresh_name("progress");
@@ -52,12 +54,12 @@ TEST_F(CliKafka, SendsEachMessageOnceAndStandsUpToASignal) {
     append("1");
     append("2");
     auto first = empty_to_broker();
-    ASSERT_EQ(first.wait(), 0) << told(first);
+    ASSERT_EQ(first.wait(), 0) << output_of(first);
     EXPECT_NE(first.out().find("\n2 sent, 0 parked\n"), std::string::npos) << first.out();
     auto relay = start_relay(shared_kafka(), {"--json", "--setting", "linger.ms=0"});
     append("3");
     const kafka_reader reader(shared_kafka().address());
-    EXPECT_TRUE(eventually([&] { return reader.values(topic_).size() == 3; })) << told(relay);
+    EXPECT_TRUE(eventually([&] { return reader.values(topic_).size() == 3; })) << output_of(relay);
     relay.send(SIGTERM);
     EXPECT_EQ(relay.wait(), 128 + SIGTERM) << relay.err();
     EXPECT_EQ(
@@ -74,7 +76,7 @@ TEST_F(CliKafka, AnOldCopyOfTheDatabaseIsRefusedUntilSomebodyDecides) {
     run([&](db::connection& on) { on.run("CREATE TABLE IF NOT EXISTS shop(n)"); });
     {
         auto sending = empty_to_broker();
-        ASSERT_EQ(sending.wait(), 0) << told(sending);
+        ASSERT_EQ(sending.wait(), 0) << output_of(sending);
     }
     // Copies the closed database, as a backup does.
     session_->async_stop(asio::use_future).get();
@@ -86,7 +88,7 @@ TEST_F(CliKafka, AnOldCopyOfTheDatabaseIsRefusedUntilSomebodyDecides) {
     append("2");
     {
         auto sending = empty_to_broker();
-        ASSERT_EQ(sending.wait(), 0) << told(sending);
+        ASSERT_EQ(sending.wait(), 0) << output_of(sending);
     }
     session_->async_stop(asio::use_future).get();
     session_.reset();
@@ -96,14 +98,14 @@ TEST_F(CliKafka, AnOldCopyOfTheDatabaseIsRefusedUntilSomebodyDecides) {
     session_.emplace(site_.executor(), config);
     append("of another day");
     auto relay = empty_to_broker();
-    EXPECT_EQ(relay.wait(), 69) << told(relay);
+    EXPECT_EQ(relay.wait(), 69) << output_of(relay);
     EXPECT_NE(relay.out().find(" refused"), std::string::npos) << relay.out();
     const kafka_reader reader(shared_kafka().address());
     EXPECT_EQ(reader.settled_values(topic_), (texts{"1", "2"}));
     auto rebase = start_outbox({"rebase", "--all", "--after", "1"});
-    ASSERT_EQ(rebase.wait(), 0) << told(rebase);
+    ASSERT_EQ(rebase.wait(), 0) << output_of(rebase);
     auto again = empty_to_broker();
-    EXPECT_EQ(again.wait(), 0) << told(again);
+    EXPECT_EQ(again.wait(), 0) << output_of(again);
     EXPECT_EQ(reader.settled_values(topic_), (texts{"1", "2", "of another day"}));
 }
 
@@ -117,33 +119,33 @@ TEST_F(CliKafka, SecretsComeFromAFileOrTheEnvironmentAndAreNeverShown) {
     const texts by_variable{
         "--until-empty", "--setting-file", file, "--setting-env", "sasl.password=ALICE"};
     auto relay = start_relay(guarded, by_variable, {{"ALICE", alices_password}});
-    EXPECT_EQ(relay.wait(), 0) << told(relay);
+    EXPECT_EQ(relay.wait(), 0) << output_of(relay);
     const kafka_reader reader(guarded.address(), login("admin", "admin"));
     EXPECT_EQ(reader.settled_values(topic_), texts{"1"});
     // A wrong password is not shown either. The relay tries it again until a signal ends it.
     append("2");
     auto wrong = start_relay(guarded, by_variable, {{"ALICE", "alice-guesses"}});
     EXPECT_TRUE(eventually([&] { return wrong.out().find(" failed: ") != std::string::npos; }))
-        << told(wrong);
+        << output_of(wrong);
     wrong.send(SIGTERM);
     EXPECT_EQ(wrong.wait(), 128 + SIGTERM);
-    EXPECT_EQ(told(wrong).find("alice-guesses"), std::string::npos) << told(wrong);
+    EXPECT_EQ(output_of(wrong).find("alice-guesses"), std::string::npos) << output_of(wrong);
     std::ofstream(file, std::ios::app) << "sasl.password=" << alices_password << '\n';
     auto by_file = start_relay(guarded, {"--until-empty", "--setting-file", file});
-    EXPECT_EQ(by_file.wait(), 0) << told(by_file);
+    EXPECT_EQ(by_file.wait(), 0) << output_of(by_file);
     EXPECT_EQ(reader.settled_values(topic_), (texts{"1", "2"}));
-    EXPECT_EQ((told(relay) + told(by_file)).find(alices_password), std::string::npos);
+    EXPECT_EQ((output_of(relay) + output_of(by_file)).find(alices_password), std::string::npos);
 }
 
 TEST_F(CliKafka, ShowsTheLogOfLibrdkafkaToWhoAsksForIt) {
     shared_kafka().create_topic(topic_);
     append("1");
     auto quiet = empty_to_broker();
-    ASSERT_EQ(quiet.wait(), 0) << told(quiet);
+    ASSERT_EQ(quiet.wait(), 0) << output_of(quiet);
     EXPECT_EQ(quiet.err().find("librdkafka: "), std::string::npos) << quiet.err();
     append("2");
     auto loud = start_relay(shared_kafka(), {"--until-empty", "--setting", "debug=broker"});
-    ASSERT_EQ(loud.wait(), 0) << told(loud);
+    ASSERT_EQ(loud.wait(), 0) << output_of(loud);
     EXPECT_NE(loud.err().find("librdkafka: "), std::string::npos) << loud.err();
     EXPECT_NE(loud.err().find(shared_kafka().address()), std::string::npos) << loud.err();
 }
@@ -152,24 +154,24 @@ TEST_F(CliKafka, WhatHasNoTopicIsParkedWithTheReasonAndSentWhenThereIsOne) {
     append("1");
     outbox_world::append(message("no topic has this name", "key", "2"));
     auto relay = empty_to_broker();
-    ASSERT_EQ(relay.wait(), 0) << told(relay);
+    ASSERT_EQ(relay.wait(), 0) << output_of(relay);
     EXPECT_NE(relay.out().find("\n0 sent, 2 parked\n"), std::string::npos) << relay.out();
     auto parked = start_outbox({"parked", "--json"});
-    ASSERT_EQ(parked.wait(), 0) << told(parked);
+    ASSERT_EQ(parked.wait(), 0) << output_of(parked);
     for (const std::string& each :
          {topic_, std::string("Unknown topic"), std::string("nvalid topic")})
         EXPECT_NE(parked.out().find(each), std::string::npos) << each << parked.out();
 
     shared_kafka().create_topic(topic_);
     auto again = empty_to_broker();
-    ASSERT_EQ(again.wait(), 0) << told(again);
+    ASSERT_EQ(again.wait(), 0) << output_of(again);
     EXPECT_NE(again.out().find("\n1 sent, 0 parked\n"), std::string::npos) << again.out();
     EXPECT_EQ(kafka_reader(shared_kafka().address()).settled_values(topic_), texts{"1"});
     // The topic of the other message has a name that Kafka never accepts.
     auto replay = start_outbox({"replay", "--all"});
-    ASSERT_EQ(replay.wait(), 0) << told(replay);
+    ASSERT_EQ(replay.wait(), 0) << output_of(replay);
     auto in_vain = empty_to_broker();
-    ASSERT_EQ(in_vain.wait(), 0) << told(in_vain);
+    ASSERT_EQ(in_vain.wait(), 0) << output_of(in_vain);
     EXPECT_NE(in_vain.out().find("\n0 sent, 1 parked\n"), std::string::npos) << in_vain.out();
 }
 
@@ -190,7 +192,7 @@ TEST_F(CliKafka, MeasuresARelay) {
          "--json"},
         {{"MORTISE_STORE", ""}}
     );
-    ASSERT_EQ(bench.wait(), 0) << told(bench);
+    ASSERT_EQ(bench.wait(), 0) << output_of(bench);
     const auto report = boost::json::parse(bench.out());
     const auto number = [&](const char* name) { return report.at(name).to_number<double>(); };
     for (const char* const each :
@@ -223,7 +225,7 @@ TEST_F(CliKafka, SaysWhatIsWrongWithASetting) {
         auto relay = start_outbox(all);
         EXPECT_EQ(relay.wait(), 64) << testing::PrintToString(words);
         EXPECT_NE(relay.err().find(says), std::string::npos) << relay.err();
-        EXPECT_EQ(told(relay).find("alice"), std::string::npos) << relay.err();
+        EXPECT_EQ(output_of(relay).find("alice"), std::string::npos) << relay.err();
     }
 }
 

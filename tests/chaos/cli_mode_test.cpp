@@ -28,14 +28,14 @@ struct found {
 constexpr const char* tell_and_stay =
     "echo $MORTISE_TOKEN $MORTISE_TOKEN_DOMAIN $MORTISE_SLOT; exec sleep 60";
 
-bool told(const cli_process& run) {
+bool has_printed(const cli_process& run) {
     return eventually([&] { return run.out().ends_with("\n"); });
 }
 
 TEST_F(Cli, SharedRunsMeetAndKeepOthersOut) {
     cli_process first = start_script({"--lock", "a", "--shared"}, tell_and_stay);
     cli_process second = start_script({"--lock", "a", "--shared"}, tell_and_stay);
-    ASSERT_TRUE(told(first) && told(second)) << first.err() << second.err();
+    ASSERT_TRUE(has_printed(first) && has_printed(second)) << first.err() << second.err();
     EXPECT_EQ(found(first).slot, "0");
     EXPECT_EQ(start({"run", "--lock", "a", "--wait", "0", "--", "true"}).wait(), 75);
     cli_process writer = start({"run", "--lock", "a", "--", "true"});
@@ -51,9 +51,9 @@ TEST_F(Cli, SharedRunsMeetAndKeepOthersOut) {
 TEST_F(Cli, PermitsAreCountedAndEachHasASlotAndATokenDomain) {
     const std::vector<std::string> options{"--lock", "a", "--permits", "2"};
     cli_process first = start_script(options, tell_and_stay);
-    ASSERT_TRUE(told(first)) << first.err();
+    ASSERT_TRUE(has_printed(first)) << first.err();
     cli_process second = start_script(options, tell_and_stay);
-    ASSERT_TRUE(told(second)) << second.err();
+    ASSERT_TRUE(has_printed(second)) << second.err();
     EXPECT_EQ(found(first).slot, "1");
     EXPECT_EQ(found(second).slot, "2");
     EXPECT_TRUE(found(first).domain.ends_with("#1")) << found(first).domain;
@@ -73,7 +73,7 @@ TEST_F(Cli, PermitsAreCountedAndEachHasASlotAndATokenDomain) {
 
 TEST_F(Cli, AfterTheLongestTimeTheCommandIsEndedAndTheNextOneRuns) {
     cli_process run = start_script({"--lock", "a", "--hold-max", "600ms"}, tell_and_stay);
-    ASSERT_TRUE(told(run)) << run.err();
+    ASSERT_TRUE(has_printed(run)) << run.err();
     cli_process next = start({"run", "--lock", "a", "--", "true"});
     EXPECT_EQ(run.wait(3s), 76);
     EXPECT_NE(run.err().find("the lock was lost"), std::string::npos) << run.err();
@@ -82,7 +82,7 @@ TEST_F(Cli, AfterTheLongestTimeTheCommandIsEndedAndTheNextOneRuns) {
 
 TEST_F(Cli, ATermWhileHoldingPassesTheLockOnAtOnce) {
     cli_process holder = start_script({"--lock", "a", "--ttl", "1h"}, "echo; exec sleep 60");
-    ASSERT_TRUE(told(holder)) << holder.err();
+    ASSERT_TRUE(has_printed(holder)) << holder.err();
     cli_process next = start_script({"--lock", "a", "--ttl", "1h"}, "date +%s%N");
     ASSERT_TRUE(eventually([&] { return waiters_of("a") == 1; }));
     holder.send(SIGTERM);

@@ -47,7 +47,7 @@ protected:
         return "MORTISE_CRASH_AT=" + point + ':' + std::to_string(time);
     }
     std::filesystem::path output() const { return folder_.path() / "output"; }
-    std::string said() const {
+    std::string printed() const {
         std::ifstream file(output());
         return {std::istreambuf_iterator<char>(file), {}};
     }
@@ -96,10 +96,10 @@ protected:
     }
     void carry_on() {
         // The crashed one may have sold too few for any to be taken back.
-        ASSERT_EQ(run({"sell", "count=10"}), 0) << said();
+        ASSERT_EQ(run({"sell", "count=10"}), 0) << printed();
         expect_told();
-        ASSERT_EQ(run({"ship"}), 0) << said();
-        ASSERT_EQ(run({"take_back"}), 0) << said();
+        ASSERT_EQ(run({"ship"}), 0) << printed();
+        ASSERT_EQ(run({"take_back"}), 0) << printed();
         expect_shipped();
     }
 
@@ -149,18 +149,18 @@ TEST_P(OutboxCrashAt, EachMessageComesOnceAndHasItsEffectOnce) {
     const std::string command = GetParam().command;
     const bool sells = command == "sell";
     if (!sells) {
-        ASSERT_EQ(run({"sell", "count=300"}), 0) << said();
+        ASSERT_EQ(run({"sell", "count=300"}), 0) << printed();
     }
     if (command == "take_back") {
-        ASSERT_EQ(run({"ship"}), 0) << said();
+        ASSERT_EQ(run({"ship"}), 0) << printed();
     }
     for (const int time : GetParam().times) {
         SCOPED_TRACE(time);
         const auto crash = crash_at(GetParam().name, time);
         if (sells)
-            ASSERT_EQ(run({"sell", "count=120"}, {crash}), killed) << said();
+            ASSERT_EQ(run({"sell", "count=120"}, {crash}), killed) << printed();
         else
-            ASSERT_EQ(run({command}, {crash}), killed) << said();
+            ASSERT_EQ(run({command}, {crash}), killed) << printed();
     }
     carry_on();
 }
@@ -180,9 +180,9 @@ TEST_F(OutboxCrash, SeveralRelaysAreKilledOneAfterTheOther) {
             );
         }
         const int exit_code = both[1]->wait(60s).value_or(-1);
-        EXPECT_TRUE(exit_code == killed || exit_code == 0) << exit_code << ' ' << said();
+        EXPECT_TRUE(exit_code == killed || exit_code == 0) << exit_code << ' ' << printed();
         deaths += exit_code == killed ? 1 : 0;
-        EXPECT_EQ(both[0]->wait(60s).value_or(-1), 0) << said();
+        EXPECT_EQ(both[0]->wait(60s).value_or(-1), 0) << printed();
     }
     EXPECT_GE(deaths, 1);
     carry_on();

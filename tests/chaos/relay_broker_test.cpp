@@ -110,7 +110,7 @@ TEST_F(RelayBroker, ThatDoesNotAnswerKeepsNoRelayFromStopping) {
     relay->send(SIGTERM);
     const auto begin = clock::now();
     expect_end(*relay, 0);
-    EXPECT_LT(clock::now() - begin, 10s) << said();
+    EXPECT_LT(clock::now() - begin, 10s) << output();
     broker_.resume();
     drain();
     expect_exactly_once();
@@ -136,11 +136,11 @@ protected:
 TEST_F(RelayBrokerAlone, HasForgottenARelayThatWasIdleForTooLong) {
     const auto relay = start_relay();
     expect_end(*start_writer({"transactions=20"}), 0);
-    ASSERT_TRUE(all_is_told()) << said();
+    ASSERT_TRUE(all_is_published()) << output();
     eventually([] { return false; }, 4s);
     expect_end(*start_writer({"transactions=20"}), 0);
-    EXPECT_TRUE(all_is_told()) << said();
-    EXPECT_GT(said_times("failed"), 0u) << "it was not forgotten";
+    EXPECT_TRUE(all_is_published()) << output();
+    EXPECT_GT(times_printed("failed"), 0u) << "it was not forgotten";
     relay->send(SIGTERM);
     expect_end(*relay, 0);
     expect_exactly_once();
@@ -181,7 +181,7 @@ TEST_F(RelayBrokerAlone, IsReplacedByAnotherOneToWhichNothingIsSent) {
     expect_end(*start_writer({"transactions=20"}), 0);
     const auto relay = start_relay({"drain=1"});
     expect_end(*relay, 1);
-    EXPECT_GT(said_times("refused"), 0u) << said();
+    EXPECT_GT(times_printed("refused"), 0u) << output();
     EXPECT_TRUE(kafka_reader(broker_.address()).read_settled(topic_).empty());
 }
 

@@ -135,12 +135,12 @@ TEST_F(RelayCrash, OfTheWriterInTheMiddleOfItsTransaction) {
 TEST_F(RelayCrash, OfTheWriterBetweenItsCommitAndItsRing) {
     const auto relay = start_relay();
     expect_end(*start_writer({"transactions=5"}), 0);
-    ASSERT_TRUE(all_is_told()) << said();
+    ASSERT_TRUE(all_is_published()) << output();
     const auto before = sales();
     expect_end(*start_writer({}, {crash_at("outbox.ringing", 1)}), killed_code);
     EXPECT_GT(sales(), before) << "it has not committed";
     // The bell did not ring: the relay finds the rows by a look of its own.
-    EXPECT_TRUE(all_is_told()) << said();
+    EXPECT_TRUE(all_is_published()) << output();
     expect_end(*start_writer({}, {crash_at("outbox.ringing", 1)}), killed_code);
     relay->send(SIGTERM);
     expect_end(*relay, 0);
@@ -188,7 +188,7 @@ TEST_F(RelayCrash, AndTheBrokerHasForgottenTheMarks) {
     broker_.delete_topic(progress_);
     expect_end(*start_writer(), 0);
     drain();
-    EXPECT_EQ(said_times("mark lost"), 4u) << said();
+    EXPECT_EQ(times_printed("mark lost"), 4u) << output();
     expect_exactly_once();
     // Rows sent since the last purge are sent twice, with the same ids.
     const words rarely{"purge=10000", "purge_after=60000"};
@@ -198,7 +198,7 @@ TEST_F(RelayCrash, AndTheBrokerHasForgottenTheMarks) {
     expect_end(*writer, 0);
     broker_.delete_topic(progress_);
     drain();
-    EXPECT_EQ(said_times("mark lost"), 8u) << said();
+    EXPECT_EQ(times_printed("mark lost"), 8u) << output();
     EXPECT_EQ(what_is_wrong(repetitions::left_out), "");
 }
 

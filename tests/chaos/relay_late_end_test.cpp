@@ -51,13 +51,13 @@ TEST_F(RelayLateEnd, IsRefusedByTheBrokerAsARelayHasANewProducerByThen) {
         {"servers=" + proxied(), "purge=100000", "purge_after=3600000"},
         {"MORTISE_STOP_AT=kafka.before_last:2"}
     );
-    ASSERT_EQ(kept.wait_for(30s), std::future_status::ready) << said();
-    ASSERT_TRUE(relay->await_stop()) << said();
+    ASSERT_EQ(kept.wait_for(30s), std::future_status::ready) << output();
+    ASSERT_TRUE(relay->await_stop()) << output();
     const auto before = consumer().values(topic_);
     EXPECT_EQ(before.size(), 7u) << "the first batch, and nothing of the second";
     EXPECT_NE(proxy().deliver(), 0);
     relay->resume();
-    EXPECT_TRUE(all_is_told()) << said();
+    EXPECT_TRUE(all_is_published()) << output();
     relay->send(SIGTERM);
     expect_end(*relay, 0);
     drain();
@@ -70,13 +70,13 @@ TEST_F(RelayLateEnd, IsExpectedAlsoIfTheConnectionHadBeenLostBefore) {
     expect_end(*start_writer({"transactions=20"}), 0);
     const auto relay = stopped_relay("kafka.half_produced", 2, {"servers=" + proxied()});
     ASSERT_TRUE(relay);
-    EXPECT_EQ(said().find("a new producer goes on"), std::string::npos) << said();
+    EXPECT_EQ(output().find("a new producer goes on"), std::string::npos) << output();
     auto kept = proxy().keep_next_end();
     proxy().cut_all();
     relay->resume();
-    ASSERT_EQ(kept.wait_for(30s), std::future_status::ready) << said();
-    EXPECT_TRUE(all_is_told()) << said();
-    EXPECT_NE(said().find("a new producer goes on"), std::string::npos) << said();
+    ASSERT_EQ(kept.wait_for(30s), std::future_status::ready) << output();
+    EXPECT_TRUE(all_is_published()) << output();
+    EXPECT_NE(output().find("a new producer goes on"), std::string::npos) << output();
     EXPECT_NE(proxy().deliver(), 0);
     relay->send(SIGTERM);
     expect_end(*relay, 0);
@@ -99,12 +99,12 @@ TEST_F(RelayLateEnd, ThatAbortsIsRefusedAsWell) {
          "purge_after=3600000"},
         {"MORTISE_STOP_AT=kafka.before_last:1"}
     );
-    ASSERT_EQ(kept.wait_for(30s), std::future_status::ready) << said();
-    ASSERT_TRUE(relay->await_stop()) << said();
+    ASSERT_EQ(kept.wait_for(30s), std::future_status::ready) << output();
+    ASSERT_TRUE(relay->await_stop()) << output();
     EXPECT_TRUE(consumer().values(topic_).empty()) << "something was committed already";
     EXPECT_NE(proxy().deliver(), 0);
     relay->resume();
-    EXPECT_TRUE(all_is_told()) << said();
+    EXPECT_TRUE(all_is_published()) << output();
     relay->send(SIGTERM);
     expect_end(*relay, 0);
     drain();

@@ -56,7 +56,7 @@ relay_shop::stopped_relay(const std::string& point, int time, words more) const 
     auto relay =
         start_relay(std::move(more), {"MORTISE_STOP_AT=" + point + ':' + std::to_string(time)});
     const bool stopped = relay->await_stop(patience);
-    EXPECT_TRUE(stopped) << point << '\n' << said();
+    EXPECT_TRUE(stopped) << point << '\n' << output();
     return stopped ? std::move(relay) : nullptr;
 }
 
@@ -68,16 +68,16 @@ void relay_shop::drain(const words& more) const {
 }
 
 void relay_shop::expect_end(child_program& child, int code) const {
-    EXPECT_EQ(child.wait(patience).value_or(-1), code) << said();
+    EXPECT_EQ(child.wait(patience).value_or(-1), code) << output();
 }
 
-std::string relay_shop::said() const {
+std::string relay_shop::output() const {
     std::ifstream file(folder_.path() / "output");
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
-std::size_t relay_shop::said_times(const std::string& begins) const {
-    std::istringstream all(said());
+std::size_t relay_shop::times_printed(const std::string& begins) const {
+    std::istringstream all(output());
     std::size_t found = 0;
     for (std::string line; std::getline(all, line);)
         found += line.starts_with(begins) ? 1u : 0u;
@@ -122,7 +122,7 @@ relay_shop::numbers_by_key relay_shop::seen(repetitions how) const {
     return found;
 }
 
-bool relay_shop::all_is_told() const {
+bool relay_shop::all_is_published() const {
     const kafka_reader reader(broker_.address());
     return eventually([&] { return reader.read(topic_).size() >= sales(); }, patience);
 }

@@ -47,7 +47,7 @@ protected:
     void expect_end(child_program& child, int code) const;
 
     /// Whether all messages reach a consumer within some time, whichever relay sends them.
-    bool all_is_told() const;
+    bool all_is_published() const;
     /// Checks that each sale was sent once, that each key kept its order, and that nothing rolled
     /// back was sent. The mark of each shard must be its last row, at the broker and in the table.
     /// While a relay runs, not all of that holds yet.
@@ -58,8 +58,8 @@ protected:
     std::string what_is_wrong(repetitions how = repetitions::refused) const;
 
     /// How often the processes together have printed a line that begins with these words.
-    std::size_t said_times(const std::string& begins) const;
-    std::string said() const;
+    std::size_t times_printed(const std::string& begins) const;
+    std::string output() const;
     std::int64_t sql(const std::string& statement) const;
     std::size_t sales() const { return static_cast<std::size_t>(sql("SELECT count(*) FROM sale")); }
     /// Whether nobody has the database locked.

@@ -39,7 +39,7 @@ protected:
         old.send(signal);
         const int code = old.wait(90s).value_or(-1);
         // It stops in good order, unless the signal comes before it listens.
-        EXPECT_TRUE((signal == SIGTERM && code == 0) || code == 128 + signal) << code << said();
+        EXPECT_TRUE((signal == SIGTERM && code == 0) || code == 128 + signal) << code << output();
         relays_.erase(relays_.begin());
         relays_.push_back(add_relay());
         ++acts_;

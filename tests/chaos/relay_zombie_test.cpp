@@ -45,10 +45,10 @@ TEST_F(RelayZombie, ThatWasInTheMiddleOfATransactionPublishesNothingOfIt) {
         ASSERT_TRUE(zombie);
         drain();
         expect_exactly_once();
-        const std::size_t before = said_times("failed");
+        const std::size_t before = times_printed("failed");
         zombie->resume();
         expect_end(*start_writer({"transactions=20"}), 0);
-        EXPECT_TRUE(eventually([&] { return said_times("failed") > before; })) << said();
+        EXPECT_TRUE(eventually([&] { return times_printed("failed") > before; })) << output();
         stop(*zombie);
         drain();
         expect_exactly_once();
@@ -68,7 +68,7 @@ TEST_F(RelayZombie, ThatHoldsAStaleBatchPublishesNothingOfIt) {
         expect_exactly_once();
         zombie->resume();
         expect_end(*start_writer({"transactions=20"}), 0);
-        EXPECT_TRUE(all_is_told()) << said();
+        EXPECT_TRUE(all_is_published()) << output();
         stop(*zombie);
         drain();
         expect_exactly_once();
@@ -82,9 +82,9 @@ TEST_F(RelayZombie, OneThatSleptThroughItsOwnTransactionSendsItOnceMore) {
     const auto relay = stopped_relay("kafka.half_produced", 3, short_time);
     ASSERT_TRUE(relay);
     eventually([] { return false; }, 2s);
-    EXPECT_EQ(said_times("failed"), 0u) << said();
+    EXPECT_EQ(times_printed("failed"), 0u) << output();
     relay->resume();
-    EXPECT_TRUE(eventually([&] { return said_times("failed") > 0; })) << said();
+    EXPECT_TRUE(eventually([&] { return times_printed("failed") > 0; })) << output();
     expect_end(*start_writer(), 0);
     stop(*relay);
     drain();
@@ -98,8 +98,8 @@ TEST_F(RelayZombie, TwoWithoutALockBetweenThemTakeTurns) {
     const auto one = start_relay({"retry_max=2000"});
     const auto two = start_relay({"retry_max=2000"});
     expect_end(*start_writer({"transactions=200", "pause=20"}), 0);
-    EXPECT_TRUE(eventually([&] { return waiting() == 0; }, 90s)) << said();
-    EXPECT_GT(said_times("failed"), 0u) << "they did not meet";
+    EXPECT_TRUE(eventually([&] { return waiting() == 0; }, 90s)) << output();
+    EXPECT_GT(times_printed("failed"), 0u) << "they did not meet";
     stop(*one);
     stop(*two);
     drain();

@@ -23,7 +23,8 @@ std::set<std::int64_t> confirmed_in(const std::filesystem::path& log) {
     return found;
 }
 
-std::map<std::int64_t, std::string> told_in(const std::filesystem::path& file, std::string& wrong) {
+std::map<std::int64_t, std::string>
+outcomes_in(const std::filesystem::path& file, std::string& wrong) {
     std::map<std::int64_t, std::string> found;
     std::ifstream lines(file);
     std::int64_t number = 0;
@@ -47,7 +48,7 @@ transfer_verdict judge_transfers(const std::filesystem::path& folder) {
             verdict.wrong += fault + '\n';
     };
     verdict.wrong = judge_books(here, there, confirmed_in(folder / "log.db"));
-    const auto outcomes = told_in(folder / "told", verdict.wrong);
+    const auto outcomes = outcomes_in(folder / "told", verdict.wrong);
     for (const auto& [number, outcome] : outcomes) {
         expect(
             here.confirmed.contains(number) == (outcome == "confirmed"),

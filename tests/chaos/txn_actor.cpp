@@ -54,9 +54,9 @@ using namespace std::chrono_literals;
 constexpr int in_flight = 16;
 
 /// A file whose lines survive the process.
-class told_file {
+class outcome_file {
 public:
-    explicit told_file(const std::filesystem::path& path)
+    explicit outcome_file(const std::filesystem::path& path)
         : file_(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)) {
         if (file_ < 0)
             throw std::system_error(errno, std::generic_category(), path);
@@ -73,7 +73,7 @@ private:
 class txn_actor {
 public:
     txn_actor(const std::filesystem::path& folder, const std::map<std::string, std::string>& given)
-        : told_(folder / "told") {
+        : outcomes_(folder / "told") {
         txn::coordinator_config how;
         how.log = folder / "log.db";
         for (const std::string name : {"here", "there"})
@@ -237,9 +237,9 @@ private:
                         return again();
                     const auto number = std::to_string(outcome.gid().number);
                     if (outcome.confirmed())
-                        told_.add(number + " confirmed\n");
+                        outcomes_.add(number + " confirmed\n");
                     else if (outcome.cancelled())
-                        told_.add(number + " cancelled\n");
+                        outcomes_.add(number + " cancelled\n");
                     next();
                 }
             )
@@ -261,7 +261,7 @@ private:
     std::optional<asio::executor_work_guard<asio::io_context::executor_type>> work_;
     const std::shared_ptr<coro::time_source> time_ =
         coro::make_boot_time_source(context_.get_executor());
-    const told_file told_;
+    const outcome_file outcomes_;
     std::shared_ptr<lock_client> locks_;
     std::optional<txn::coordinator> tcc_;
     std::minstd_rand random_{static_cast<unsigned>(::getpid())};

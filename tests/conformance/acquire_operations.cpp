@@ -128,8 +128,8 @@ swept_operation at_once(swept_operation operation) {
 
 // For an operation in which the other client must be told that somebody waits, or `one` that it is
 // its turn.
-swept_operation told(swept_operation operation) {
-    operation.is_told = true;
+swept_operation pushed(swept_operation operation) {
+    operation.needs_push = true;
     return operation;
 }
 
@@ -151,8 +151,8 @@ std::vector<swept_operation> all_acquires() {
     return {
         uncontended(acquires("Acquire", acquire("door"))),
         uncontended(acquires("AcquireWithASession", acquire("door"), &hold_mine)),
-        told(acquires("AcquireOfATakenLock", acquire("door"), lend("door"))),
-        told(acquires("AcquireInTime", acquire("door", waiting(longer_than_lent)), lend("door"))),
+        pushed(acquires("AcquireOfATakenLock", acquire("door"), lend("door"))),
+        pushed(acquires("AcquireInTime", acquire("door", waiting(longer_than_lent)), lend("door"))),
         in_vain(
             acquires("AcquireInVain", acquire("door", waiting(not_long)), occupy("door")),
             errc::busy
@@ -161,12 +161,12 @@ std::vector<swept_operation> all_acquires() {
         uncontended(acquires(
             "AcquireSharedWithAReader", acquire("door", mode(shared)), lend("door", mode(shared))
         )),
-        told(acquires("AcquireSharedBehindAWriter", acquire("door", mode(shared)), lend("door"))),
-        told(acquires("AcquireBehindAReader", acquire("door"), lend("door", mode(shared)))),
+        pushed(acquires("AcquireSharedBehindAWriter", acquire("door", mode(shared)), lend("door"))),
+        pushed(acquires("AcquireBehindAReader", acquire("door"), lend("door", mode(shared)))),
         uncontended(
             acquires("AcquireAPermit", acquire("seats", mode(couple)), lend("seats", mode(couple)))
         ),
-        told(acquires(
+        pushed(acquires(
             "AcquireTheLastPermit", acquire("seats", mode(single)), lend("seats", mode(single))
         )),
         uncontended(acquires("AcquireWithEveryOption", acquire("seats", every_option()))),
@@ -179,7 +179,7 @@ std::vector<swept_operation> all_acquires() {
         ),
         at_once(in_vain(of(attempts, acquires("TryOneself", attempt("mine"), &hold_mine)), {})),
         uncontended(of(several, acquires("AcquireAll", acquire_all()))),
-        told(of(several, acquires("AcquireAllOfThemTaken", acquire_all(), lend("gate")))),
+        pushed(of(several, acquires("AcquireAllOfThemTaken", acquire_all(), lend("gate")))),
         in_vain(
             of(several,
                acquires("AcquireAllInVain", acquire_all(waiting(not_long)), occupy("gate"))),

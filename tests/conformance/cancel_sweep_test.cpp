@@ -14,11 +14,11 @@ namespace mortise::test {
 
 run_result CancelSweep::run_cancelled_before(std::size_t step, asio::cancellation_type type) {
     operation_scene scene(h(), other(), ttl());
-    if (what().prepare)
-        what().prepare(scene);
+    if (operation().prepare)
+        operation().prepare(scene);
     asio::cancellation_signal signal;
     const auto run = std::make_shared<run_result>();
-    what().start(scene, signal.slot(), [run](error_code code) {
+    operation().start(scene, signal.slot(), [run](error_code code) {
         ++run->completions;
         run->code = code;
     });
@@ -41,7 +41,7 @@ namespace {
 constexpr std::size_t steps_max = 2'000;
 
 TEST_P(CancelSweep, LeavesNothingBehindAtWhateverStep) {
-    if (what().needs != nullptr && !(h().make_store()->traits().*what().needs))
+    if (operation().needs != nullptr && !(h().make_store()->traits().*operation().needs))
         GTEST_SKIP() << "by its traits this store has not what the operation needs";
     for (std::size_t sweep = 0; sweep < std::size(cancellation_types); ++sweep) {
         const auto type = cancellation_types[sweep];
@@ -62,8 +62,8 @@ TEST_P(CancelSweep, LeavesNothingBehindAtWhateverStep) {
         ASSERT_FALSE(HasFatalFailure());
         EXPECT_GE(step, 1u) << "the sweep must have cancelled something";
         const bool must_abort =
-            what().signal == cancelled::ends_the_wait ||
-            (what().signal == cancelled::ends_the_question && !h().answers_at_once());
+            operation().signal == cancelled::ends_the_wait ||
+            (operation().signal == cancelled::ends_the_question && !h().answers_at_once());
         // The steps that were left out may be the only ones that matter: visits them all.
         if (must_abort && aborted == 0)
             visit([](std::size_t at) { return at + 1; });

@@ -20,11 +20,11 @@ void FaultSweep::close_after_fault(operation_scene& scene) {
 
 run_result FaultSweep::run_with(std::size_t nth, sim::fate how) {
     operation_scene scene(h(), other(), ttl());
-    if (what().prepare)
-        what().prepare(scene);
+    if (operation().prepare)
+        operation().prepare(scene);
     EXPECT_TRUE(h().spoil(nth, how));
     const auto run = std::make_shared<run_result>();
-    what().start(scene, asio::cancellation_slot(), [run](error_code code) {
+    operation().start(scene, asio::cancellation_slot(), [run](error_code code) {
         ++run->completions;
         run->code = code;
     });
@@ -67,8 +67,8 @@ TEST_P(FaultSweep, LeavesNothingBehindWhicheverMessageIsSpoilt) {
                 break;
         }
         EXPECT_LE(shown_again_, 1u) << "changes are not told";
-        const bool asks = what().signal == cancelled::ends_the_question;
-        if (what().is_told || (asks && !h().messages_are_hints())) {
+        const bool asks = operation().signal == cancelled::ends_the_question;
+        if (operation().needs_push || (asks && !h().messages_are_hints())) {
             EXPECT_GE(nth, 1u) << "there was no message to spoil";
         }
         ++sweep;

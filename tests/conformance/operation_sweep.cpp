@@ -63,13 +63,13 @@ void OperationSweep::judge(operation_scene& scene, error_code result, bool signa
     if (aborted) {
         EXPECT_TRUE(signalled) << "who cancelled it?";
         EXPECT_TRUE(
-            what().signal == cancelled::ends_the_wait ||
-            what().signal == cancelled::ends_the_question
+            operation().signal == cancelled::ends_the_wait ||
+            operation().signal == cancelled::ends_the_question
         );
     } else {
-        EXPECT_EQ(result, what().result) << result.message();
+        EXPECT_EQ(result, operation().result) << result.message();
     }
-    const bool got = !result && what().gets;
+    const bool got = !result && operation().gets;
     EXPECT_EQ(scene.got_something(), got);
     EXPECT_TRUE(scene.surely_held());
     EXPECT_EQ(scene.one().stats().waiting, 0u);

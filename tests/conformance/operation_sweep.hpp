@@ -28,7 +28,7 @@ protected:
 
     explicit OperationSweep(sessions live);
 
-    const swept_operation& what() const { return std::get<1>(GetParam()); }
+    const swept_operation& operation() const { return std::get<1>(GetParam()); }
     store_harness& h() { return *harness_; }
     lock_client& other() { return *other_; }
     /// The TTL of the client whose operation is swept.

@@ -102,14 +102,14 @@ bool peer::has(store_event::kind type) const {
     });
 }
 
-asio::awaitable<bool> peer::told(store_event::kind type, request_id id, clock::duration limit) {
+asio::awaitable<bool> peer::hears(store_event::kind type, request_id id, clock::duration limit) {
     const auto end = harness_.time()->now() + limit;
     for (;;) {
         const auto found = std::find_if(events_.begin(), events_.end(), [&](const event& each) {
             return each.type == type && (each.id == id || id == 0);
         });
         if (found != events_.end()) {
-            told_ = *found;
+            heard_ = *found;
             events_.erase(found);
             co_return true;
         }

@@ -56,10 +56,10 @@ public:
 
     /// Whether an event of that kind and id has come, or comes within `limit`; removes the event.
     asio::awaitable<bool>
-    told(store_event::kind type, request_id id, clock::duration limit = std::chrono::seconds(5));
-    fencing_token told_token() const { return told_.token; }
-    /// The event that `told` found last.
-    const event& last_told() const { return told_; }
+    hears(store_event::kind type, request_id id, clock::duration limit = std::chrono::seconds(5));
+    fencing_token heard_token() const { return heard_.token; }
+    /// The event that `hears` found last.
+    const event& last_heard() const { return heard_; }
 
     /// Whether an event of that kind is there just now.
     bool has(store_event::kind type) const;
@@ -82,7 +82,7 @@ private:
     session_start start_;
     request_id last_id_ = 0;
     std::deque<event> events_;
-    event told_{};
+    event heard_{};
 };
 
 }  // namespace mortise::test

@@ -33,7 +33,7 @@ asio::awaitable<bool> beats_until_told(
         const auto pause = std::min<clock::duration>(
             beat->next_deadline.value_or(harness.ttl() / 3), harness.ttl() / 3
         );
-        if (co_await who.told(type, id, std::max<clock::duration>(pause, milliseconds(1))))
+        if (co_await who.hears(type, id, std::max<clock::duration>(pause, milliseconds(1))))
             co_return true;
     }
     co_return false;
@@ -80,18 +80,18 @@ TEST_P(StorePort, AWriterWaitsForReadersAndStopsThoseWhoComeLater) {
         EXPECT_EQ((co_await alice.ask_for("door", sharing))->type, kind::queued);
         const request_id last = alice.last_id();
         co_await alice.port().release(reads);
-        EXPECT_TRUE(co_await bob.told(told_kind::granted, writes));
+        EXPECT_TRUE(co_await bob.hears(told_kind::granted, writes));
         grant held;
         held.id = writes;
         held.name = "door";
-        held.token = bob.told_token();
+        held.token = bob.heard_token();
         EXPECT_GT(held.token.value, reads.token.value);
-        EXPECT_TRUE(bob.last_told().contended);
+        EXPECT_TRUE(bob.last_heard().contended);
         co_await bob.port().release(held);
-        EXPECT_TRUE(co_await carol.told(told_kind::granted, later));
-        EXPECT_TRUE(co_await alice.told(told_kind::granted, last));
-        EXPECT_EQ(carol.told_token(), alice.told_token());
-        EXPECT_GT(alice.told_token().value, held.token.value);
+        EXPECT_TRUE(co_await carol.hears(told_kind::granted, later));
+        EXPECT_TRUE(co_await alice.hears(told_kind::granted, last));
+        EXPECT_EQ(carol.heard_token(), alice.heard_token());
+        EXPECT_GT(alice.heard_token().value, held.token.value);
     }(h()));
 }
 
@@ -122,13 +122,13 @@ TEST_P(StorePort, PermitsHaveSlotsWithDomainsOfTheirOwn) {
         forged.token.domain = opened.domain;
         EXPECT_FALSE(*co_await alice.port().release(forged));
         EXPECT_TRUE(*co_await alice.port().release(first));
-        EXPECT_TRUE(co_await bob.told(told_kind::granted, waits));
-        EXPECT_EQ(bob.last_told().slot, 1u) << "the lowest that is free";
-        EXPECT_EQ(bob.told_token().domain, first.token.domain);
-        EXPECT_GT(bob.told_token().value, second.token.value);
+        EXPECT_TRUE(co_await bob.hears(told_kind::granted, waits));
+        EXPECT_EQ(bob.last_heard().slot, 1u) << "the lowest that is free";
+        EXPECT_EQ(bob.heard_token().domain, first.token.domain);
+        EXPECT_GT(bob.heard_token().value, second.token.value);
         const auto view = co_await bob.port().look();
         EXPECT_EQ(view->entries.at(1).slot, 1u);
-        EXPECT_EQ(view->entries.at(1).token, bob.told_token());
+        EXPECT_EQ(view->entries.at(1).token, bob.heard_token());
     }(h()));
 }
 
@@ -175,9 +175,9 @@ TEST_P(StorePort, AGrantEndsByItselfAndTheNextIsGranted) {
         );
         EXPECT_GE(harness.time()->now() - start, limit);
         EXPECT_LE(granted_by, harness.time()->now());
-        EXPECT_GT(bob.told_token().value, held.token.value);
+        EXPECT_GT(bob.heard_token().value, held.token.value);
         // Alice's session lives, and is told that its grant is gone.
-        EXPECT_TRUE(co_await alice.told(told_kind::look_again, 0));
+        EXPECT_TRUE(co_await alice.hears(told_kind::look_again, 0));
         const auto after = co_await alice.port().beat();
         EXPECT_TRUE(after);
         EXPECT_GT(after->changes, before->changes);
@@ -242,7 +242,7 @@ TEST_P(StorePort, TheHolderLearnsOfAWaiterEvenIfThePushIsLost) {
         const auto before = co_await alice.port().beat();
         harness.lose_pushes(1);
         co_await bob.ask("door");
-        EXPECT_FALSE(co_await alice.told(told_kind::contended, held.id, milliseconds(20)));
+        EXPECT_FALSE(co_await alice.hears(told_kind::contended, held.id, milliseconds(20)));
         const auto after = co_await alice.port().beat();
         EXPECT_NE(after->changes, before->changes);
         EXPECT_TRUE((co_await alice.port().look())->entries.at(0).contended);
@@ -258,12 +258,12 @@ TEST_P(StorePort, ATryInVainTellsTheHolder) {
         co_await bob.open();
         const grant held = co_await alice.hold("door");
         EXPECT_EQ((co_await alice.ask("door", false))->type, kind::refused);
-        EXPECT_FALSE(co_await alice.told(told_kind::contended, held.id, milliseconds(20)))
+        EXPECT_FALSE(co_await alice.hears(told_kind::contended, held.id, milliseconds(20)))
             << "its own try";
         EXPECT_EQ((co_await bob.ask("door", false))->type, kind::refused);
-        EXPECT_TRUE(co_await alice.told(told_kind::contended, held.id));
-        EXPECT_TRUE(alice.last_told().contended);
-        EXPECT_EQ(alice.told_token(), held.token);
+        EXPECT_TRUE(co_await alice.hears(told_kind::contended, held.id));
+        EXPECT_TRUE(alice.last_heard().contended);
+        EXPECT_EQ(alice.heard_token(), held.token);
     }(h()));
 }
 
@@ -281,15 +281,15 @@ TEST_P(StorePort, AnswersAndGrantsSayWhetherOthersWait) {
         const request_id second = alice.last_id();
         EXPECT_TRUE((co_await alice.ask_again(held.id, "door"))->contended);
         co_await alice.port().release(held);
-        EXPECT_TRUE(co_await bob.told(told_kind::granted, first));
-        EXPECT_TRUE(bob.last_told().contended);
+        EXPECT_TRUE(co_await bob.hears(told_kind::granted, first));
+        EXPECT_TRUE(bob.last_heard().contended);
         grant next;
         next.id = first;
         next.name = "door";
-        next.token = bob.told_token();
+        next.token = bob.heard_token();
         co_await bob.port().release(next);
-        EXPECT_TRUE(co_await alice.told(told_kind::granted, second));
-        EXPECT_FALSE(alice.last_told().contended);
+        EXPECT_TRUE(co_await alice.hears(told_kind::granted, second));
+        EXPECT_FALSE(alice.last_heard().contended);
     }(h()));
 }
 

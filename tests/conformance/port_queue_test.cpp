@@ -86,9 +86,9 @@ TEST_P(StorePort, ReleaseLetsTheNextInByAPushWithAHigherToken) {
         co_await carol.ask("door");
         const auto released = co_await alice.port().release(held);
         EXPECT_TRUE(*released);
-        EXPECT_TRUE(co_await bob.told(store_event::kind::granted, bob.last_id()));
-        EXPECT_GT(bob.told_token().value, held.token.value);
-        EXPECT_EQ(bob.told_token().domain, held.token.domain);
+        EXPECT_TRUE(co_await bob.hears(store_event::kind::granted, bob.last_id()));
+        EXPECT_GT(bob.heard_token().value, held.token.value);
+        EXPECT_EQ(bob.heard_token().domain, held.token.domain);
         EXPECT_FALSE(carol.has(store_event::kind::granted));
     }(h()));
 }
@@ -103,8 +103,8 @@ TEST_P(StorePort, TellsTheHolderOnceThatSomebodyWaits) {
         const grant held = co_await alice.hold("door");
         co_await bob.ask("door");
         co_await bob.ask("door");
-        EXPECT_TRUE(co_await alice.told(store_event::kind::contended, held.id));
-        EXPECT_FALSE(co_await alice.told(store_event::kind::contended, held.id, milliseconds(20)));
+        EXPECT_TRUE(co_await alice.hears(store_event::kind::contended, held.id));
+        EXPECT_FALSE(co_await alice.hears(store_event::kind::contended, held.id, milliseconds(20)));
     }(h()));
 }
 
@@ -151,7 +151,7 @@ TEST_P(StorePort, WithdrawLeavesNothingWhateverThereWas) {
         // A waiting request is gone, and the one behind it moves up.
         EXPECT_FALSE(co_await bob.port().withdraw("door", first));
         EXPECT_FALSE(co_await alice.port().withdraw("door", held.id));  // granted
-        EXPECT_TRUE(co_await bob.told(store_event::kind::granted, second));
+        EXPECT_TRUE(co_await bob.hears(store_event::kind::granted, second));
         EXPECT_FALSE(co_await alice.port().withdraw("door", 4'711));  // never heard of
         EXPECT_FALSE(co_await alice.port().withdraw("door", held.id));
         EXPECT_TRUE((co_await alice.port().look())->entries.empty());

@@ -19,7 +19,7 @@ TEST_P(StorePort, EndFreesEverythingAndLeavesNothing) {
         co_await bob.ask("door");
         const request_id waits = bob.last_id();
         EXPECT_FALSE(co_await alice.port().end());
-        EXPECT_TRUE(co_await bob.told(store_event::kind::granted, waits));
+        EXPECT_TRUE(co_await bob.hears(store_event::kind::granted, waits));
         co_await bob.hold("window");
         EXPECT_FALSE(co_await bob.port().end());
     }(h()));
@@ -47,14 +47,14 @@ TEST_P(StorePort, ASessionWithoutHeartbeatDiesAndItsLocksPassOn) {
             const auto pause = std::min<clock::duration>(
                 beat->next_deadline.value_or(harness.ttl() / 3), harness.ttl() / 3
             );
-            granted = co_await bob.told(
+            granted = co_await bob.hears(
                 store_event::kind::granted,
                 waits,
                 std::max<clock::duration>(pause, std::chrono::milliseconds(1))
             );
         }
         EXPECT_TRUE(granted);
-        EXPECT_GT(bob.told_token().value, held.token.value);
+        EXPECT_GT(bob.heard_token().value, held.token.value);
         EXPECT_GE(harness.time()->now() - opened, harness.ttl() * 9 / 10);
         // The dead session is told so, and stays dead, whatever it tries.
         EXPECT_EQ((co_await alice.port().beat()).error(), errc::session_lost);
@@ -145,8 +145,8 @@ TEST_P(StorePort, BreakTakesTheLockFromThatGrantOnly) {
         other.value += 1'024;
         EXPECT_FALSE(*co_await bob.break_("door", other));
         EXPECT_TRUE(*co_await bob.break_("door", held.token));
-        EXPECT_TRUE(co_await bob.told(store_event::kind::granted, waits));
-        EXPECT_TRUE(co_await alice.told(store_event::kind::look_again, 0));
+        EXPECT_TRUE(co_await bob.hears(store_event::kind::granted, waits));
+        EXPECT_TRUE(co_await alice.hears(store_event::kind::look_again, 0));
         EXPECT_TRUE((co_await alice.port().look())->entries.empty());
         EXPECT_FALSE(*co_await alice.port().release(held));
     }(h()));
@@ -197,7 +197,7 @@ TEST_P(StorePort, ALostPushIsFoundByLooking) {
         const auto before = co_await bob.port().beat();
         harness.lose_pushes(1);
         co_await alice.port().release(held);
-        EXPECT_FALSE(co_await bob.told(
+        EXPECT_FALSE(co_await bob.hears(
             store_event::kind::granted, bob.last_id(), std::chrono::milliseconds(20)
         ));
         const auto after = co_await bob.port().beat();

@@ -125,9 +125,9 @@ TEST_P(StorePort, BreakingASharedTokenTakesItFromAllWhoShareIt) {
         co_await bob.hold_for("door", {lock_mode::shared()});
         co_await carol.ask("door");
         EXPECT_TRUE(*co_await carol.break_("door", held.token));
-        EXPECT_TRUE(co_await carol.told(told_kind::granted, carol.last_id()));
-        EXPECT_TRUE(co_await alice.told(told_kind::look_again, 0));
-        EXPECT_TRUE(co_await bob.told(told_kind::look_again, 0));
+        EXPECT_TRUE(co_await carol.hears(told_kind::granted, carol.last_id()));
+        EXPECT_TRUE(co_await alice.hears(told_kind::look_again, 0));
+        EXPECT_TRUE(co_await bob.hears(told_kind::look_again, 0));
         EXPECT_TRUE((co_await alice.port().look())->entries.empty());
         EXPECT_TRUE((co_await bob.port().look())->entries.empty());
     }(h()));
@@ -175,14 +175,14 @@ TEST_P(StorePort, TheNextChangeOfAnyLockIsToldOnceToWhoWatches) {
         if (refused == errc::unsupported)
             co_return;
         EXPECT_EQ(refused, error_code());
-        EXPECT_FALSE(co_await bob.told(told_kind::changed, 0, milliseconds(20)));
+        EXPECT_FALSE(co_await bob.hears(told_kind::changed, 0, milliseconds(20)));
         co_await alice.hold("window");
-        EXPECT_TRUE(co_await bob.told(told_kind::changed, 0));
+        EXPECT_TRUE(co_await bob.hears(told_kind::changed, 0));
         co_await alice.port().release(held);
-        EXPECT_FALSE(co_await bob.told(told_kind::changed, 0, milliseconds(20))) << "once";
+        EXPECT_FALSE(co_await bob.hears(told_kind::changed, 0, milliseconds(20))) << "once";
         EXPECT_FALSE(co_await bob.port().watch());
         co_await bob.hold("roof");
-        EXPECT_TRUE(co_await bob.told(told_kind::changed, 0)) << "by its own doing, too";
+        EXPECT_TRUE(co_await bob.hears(told_kind::changed, 0)) << "by its own doing, too";
     }(h()));
 }
 
@@ -200,9 +200,9 @@ TEST_P(StorePort, WhatChangesNoLockIsNotToldToWhoWatches) {
         co_await alice.port().look();
         co_await alice.port().draw(held);
         co_await alice.port().withdraw("door", 4'711);
-        EXPECT_FALSE(co_await bob.told(told_kind::changed, 0, milliseconds(20)));
+        EXPECT_FALSE(co_await bob.hears(told_kind::changed, 0, milliseconds(20)));
         co_await bob.port().beat();
-        EXPECT_FALSE(co_await bob.told(told_kind::changed, 0, milliseconds(20)));
+        EXPECT_FALSE(co_await bob.hears(told_kind::changed, 0, milliseconds(20)));
     }(h()));
 }
 
@@ -218,9 +218,9 @@ TEST_P(StorePort, AChangeWhosePushIsLostIsFoundByTheNextHeartbeat) {
             co_return;
         harness.lose_pushes(1);
         co_await alice.hold("door");
-        EXPECT_FALSE(co_await bob.told(told_kind::changed, 0, milliseconds(20)));
+        EXPECT_FALSE(co_await bob.hears(told_kind::changed, 0, milliseconds(20)));
         EXPECT_TRUE(co_await bob.port().beat());
-        EXPECT_TRUE(co_await bob.told(told_kind::changed, 0));
+        EXPECT_TRUE(co_await bob.hears(told_kind::changed, 0));
     }(h()));
 }
 

@@ -34,11 +34,11 @@ public:
             peers_.push_back(std::make_unique<peer>(harness_, std::chrono::seconds(30)));
             co_await peers_.back()->open();
         }
-        said_.emplace_back();
+        record_.emplace_back();
         co_await look();
-        said_.clear();
+        record_.clear();
         for (unsigned i = 0; i < steps; ++i) {
-            said_.emplace_back();
+            record_.emplace_back();
             co_await step();
             co_await look();
         }
@@ -46,7 +46,7 @@ public:
             EXPECT_FALSE(co_await each->port().end());
     }
 
-    const std::vector<std::string>& said() const { return said_; }
+    const std::vector<std::string>& record() const { return record_; }
 
 private:
     static constexpr unsigned sessions = 3;
@@ -57,7 +57,7 @@ private:
         std::string name;
     };
 
-    void say(const std::string& text) { said_.back() += text + "; "; }
+    void say(const std::string& text) { record_.back() += text + "; "; }
 
     // Names a token by the order of first appearance: the values differ from store to store, and
     // only which of them come again counts.
@@ -267,14 +267,14 @@ private:
     std::vector<known_request> requests_;
     std::map<unsigned, session_view> views_;
     std::map<std::uint64_t, std::size_t> tokens_;
-    std::vector<std::string> said_;
+    std::vector<std::string> record_;
 };
 
 std::vector<std::string> walked(store_harness& harness, std::uint64_t seed, wishes of) {
     walk at(harness, seed, of);
     harness.run([](walk& on) -> asio::awaitable<void> { co_await on.run(150); }(at));
     EXPECT_EQ(harness.residue(), 0u);
-    return at.said();
+    return at.record();
 }
 
 void expect_the_same(std::uint64_t seed, wishes of) {

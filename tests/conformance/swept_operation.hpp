@@ -36,7 +36,7 @@ public:
     error_code result = {};  ///< The result if nothing goes wrong.
     bool gets = false;       ///< Whether it then leaves a lease, or several, to its caller.
     bool store_traits::*needs = nullptr;  ///< The trait that the store must have.
-    bool is_told = false;  ///< Whether a client must be told by another one meanwhile.
+    bool needs_push = false;  ///< Whether a client must be told by another one meanwhile.
 };
 
 inline std::ostream& operator<<(std::ostream& to, const swept_operation& operation) {

@@ -399,7 +399,7 @@ std::vector<swept_operation> all_operations() {
         "WatchWithASession",
         "WithATakenLock"};
     for (swept_operation& each : others)
-        each.is_told = names.contains(each.name);
+        each.needs_push = names.contains(each.name);
     all.insert(all.end(), others.begin(), others.end());
     note_needs(all);
     return all;

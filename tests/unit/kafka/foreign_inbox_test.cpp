@@ -22,7 +22,7 @@ using kind = kafka::consumer_event::kind;
 
 /// Returns the offset that the group has stored for partition 0.
 std::int64_t
-told_of(const std::string& address, const std::string& topic, const std::string& group) {
+stored_offset_of(const std::string& address, const std::string& topic, const std::string& group) {
     const raw_kafka by = open_raw_kafka(RD_KAFKA_CONSUMER, address, {{"group.id", group}});
     rd_kafka_topic_partition_list_t* const list = ::rd_kafka_topic_partition_list_new(1);
     ::rd_kafka_topic_partition_list_add(list, topic.c_str(), 0);
@@ -62,7 +62,9 @@ protected:
     std::size_t all_refused(const inbox_party& by) const {
         return eventually([&] { return by.events(kind::refused).size() == partitions; });
     }
-    std::int64_t told() const { return told_of(shared_kafka().address(), topic_, group_); }
+    std::int64_t stored_offset() const {
+        return stored_offset_of(shared_kafka().address(), topic_, group_);
+    }
 
     const scratch_folder folder_;
     const std::string topic_ = fresh_name("topic");
@@ -92,11 +94,11 @@ TEST_F(KafkaForeignInbox, DoesNothingThatTheFirstHasDone) {
     produce();
     inbox_party first(folder_.path() / "first.db");
     first.start(config());
-    EXPECT_TRUE(has_all(first)) << first.said();
+    EXPECT_TRUE(has_all(first)) << first.event_texts();
     first.stop();
     inbox_party second(folder_.path() / "second.db");
     second.start(config());
-    EXPECT_TRUE(all_refused(second)) << second.said();
+    EXPECT_TRUE(all_refused(second)) << second.event_texts();
     const auto refused = second.events(kind::refused).at(0);
     EXPECT_EQ(refused.code, kafka::errc::foreign_inbox);
     EXPECT_NE(refused.code.message().find("a group of its own"), std::string::npos);
@@ -105,32 +107,33 @@ TEST_F(KafkaForeignInbox, DoesNothingThatTheFirstHasDone) {
     second.stop();
     EXPECT_EQ(second.count(), 0u);
     first.start(config());
-    EXPECT_TRUE(has_all(first)) << first.said();
+    EXPECT_TRUE(has_all(first)) << first.event_texts();
     first.stop();
     EXPECT_EQ(first.stats().repeated, 0u);
     // Somebody may want it so.
     auto adopting = config();
     adopting.adopt_group = true;
     second.start(adopting);
-    EXPECT_TRUE(has_all(second)) << second.said();
+    EXPECT_TRUE(has_all(second)) << second.event_texts();
     second.stop();
     first.start(config());
-    EXPECT_TRUE(all_refused(first)) << first.said();
+    EXPECT_TRUE(all_refused(first)) << first.event_texts();
 }
 
 TEST_F(KafkaForeignInbox, BesideTheFirstLeavesEachMessageToIt) {
     inbox_party first(folder_.path() / "first.db");
     first.start(config());
-    EXPECT_TRUE(eventually([&] { return first.assigned() == partitions; })) << first.said();
+    EXPECT_TRUE(eventually([&] { return first.assigned() == partitions; })) << first.event_texts();
     produce();
-    EXPECT_TRUE(has_all(first)) << first.said();
+    EXPECT_TRUE(has_all(first)) << first.event_texts();
     inbox_party second(folder_.path() / "second.db");
     second.start(config());  // it is given some of the partitions
-    EXPECT_TRUE(eventually([&] { return !second.events(kind::refused).empty(); })) << second.said();
+    EXPECT_TRUE(eventually([&] { return !second.events(kind::refused).empty(); }))
+        << second.event_texts();
     produce();
     second.stop();
-    EXPECT_TRUE(has_all(first)) << first.said();
-    EXPECT_EQ(second.count(), 0u) << second.said();
+    EXPECT_TRUE(has_all(first)) << first.event_texts();
+    EXPECT_EQ(second.count(), 0u) << second.event_texts();
     EXPECT_EQ(first.stats().repeated, 0u);
 }
 
@@ -140,11 +143,11 @@ TEST_F(KafkaForeignInbox, IsKnownAsTheGroupIsToldAtOnceWhoseItIs) {
     rarely.tell_group_after = std::chrono::hours(24);
     inbox_party first(folder_.path() / "first.db");
     first.start(rarely);
-    EXPECT_TRUE(eventually([&] { return told() == 0; })) << told();
+    EXPECT_TRUE(eventually([&] { return stored_offset() == 0; })) << stored_offset();
     first.destroy();
     inbox_party second(folder_.path() / "second.db");
     second.start(config());
-    EXPECT_TRUE(all_refused(second)) << second.said();
+    EXPECT_TRUE(all_refused(second)) << second.event_texts();
 }
 
 // Else the first may die after an effect of which the second database knows nothing.
@@ -159,7 +162,7 @@ TEST(KafkaForeignInboxAlone, HandlesNothingBeforeTheGroupHasAnsweredWhoseItIs) {
     inbox_party party(
         folder.path() / "first.db",
         [&](db::connection& on, const outbox::received& message) {
-            offset = told_of(cluster.bootstrap_servers, "topic", "group");
+            offset = stored_offset_of(cluster.bootstrap_servers, "topic", "group");
             return write_down(on, message);
         }
     );
@@ -169,10 +172,10 @@ TEST(KafkaForeignInboxAlone, HandlesNothingBeforeTheGroupHasAnsweredWhoseItIs) {
     kafka::inbox_consumer_config config(cluster, "group", {"topic"});
     config.tell_group_after = std::chrono::hours(24);
     party.start(config);
-    EXPECT_TRUE(eventually([&] { return party.count() == 1; })) << party.said();
+    EXPECT_TRUE(eventually([&] { return party.count() == 1; })) << party.event_texts();
     EXPECT_EQ(offset, 0);
     const auto failed = party.events(kind::failed);
-    ASSERT_GE(failed.size(), 3u) << party.said();
+    ASSERT_GE(failed.size(), 3u) << party.event_texts();
     EXPECT_EQ(failed[0].code, kafka::condition::not_authorized);
     EXPECT_NE(failed[0].text.find("whose its partitions are"), std::string::npos);
 }

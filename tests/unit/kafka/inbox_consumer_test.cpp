@@ -77,14 +77,14 @@ protected:
         appended_ += static_cast<std::size_t>(keys);
     }
     void expect_each_once(inbox_party& by, int keys = 7) {
-        EXPECT_TRUE(eventually([&] { return by.count() >= appended_; }, 60s)) << by.said();
+        EXPECT_TRUE(eventually([&] { return by.count() >= appended_; }, 60s)) << by.event_texts();
         texts wanted;
         for (int round = 1; round <= rounds_; ++round)
             wanted.push_back(std::to_string(round));
         const auto written = by.written();
         EXPECT_EQ(written.size(), static_cast<std::size_t>(keys));
         for (const auto& [key, lines] : written)
-            EXPECT_EQ(lines, wanted) << key << '\n' << by.said();
+            EXPECT_EQ(lines, wanted) << key << '\n' << by.event_texts();
     }
     /// Records of partition 0, without a transaction.
     void produce(int first, int last) const {
@@ -112,7 +112,7 @@ protected:
         ASSERT_EQ(::rd_kafka_event_error(event.get()), RD_KAFKA_RESP_ERR_NO_ERROR);
     }
     /// Returns the offset that the group has stored for partition 0.
-    std::int64_t told() const {
+    std::int64_t stored_offset() const {
         const raw_kafka by =
             open_raw_kafka(RD_KAFKA_CONSUMER, broker_.address(), {{"group.id", group_}});
         rd_kafka_topic_partition_list_t* const list = ::rd_kafka_topic_partition_list_new(1);
@@ -140,13 +140,14 @@ TEST_F(KafkaInbox, EveryMessageHasItsEffectOnceAndThoseOfAKeyInOrder) {
     for (int i = 0; i < 10; ++i)
         append_round();
     expect_each_once(there_now);
-    EXPECT_EQ(there_now.events(kind::assigned).size(), 3u) << there_now.said();
-    EXPECT_TRUE(there_now.events(kind::failed).empty()) << there_now.said();
+    EXPECT_EQ(there_now.events(kind::assigned).size(), 3u) << there_now.event_texts();
+    EXPECT_TRUE(there_now.events(kind::failed).empty()) << there_now.event_texts();
     // People see no lag.
     const kafka_reader reader(broker_.address());
-    EXPECT_TRUE(eventually([&] { return told() == reader.end_of(topic_, 0); })) << told();
+    EXPECT_TRUE(eventually([&] { return stored_offset() == reader.end_of(topic_, 0); }))
+        << stored_offset();
     there_now.stop();
-    EXPECT_EQ(there_now.events(kind::revoked).size(), 3u) << there_now.said();
+    EXPECT_EQ(there_now.events(kind::revoked).size(), 3u) << there_now.event_texts();
     // It goes on where the inbox is, also as a member of another group.
     append_round();
     auto otherwise = from_kafka();
@@ -175,7 +176,7 @@ TEST_F(KafkaInbox, TellsWhatTheOutboxSaidAndNamesWhatHasNoName) {
     const raw_kafka stranger = open_raw_producer(broker_.address());
     raw_kafka_produce(stranger, topic_, 2, "foreign", "two");
     by.start(from_kafka());
-    ASSERT_TRUE(eventually([&] { return by.count() == 2; })) << by.said();
+    ASSERT_TRUE(eventually([&] { return by.count() == 2; })) << by.event_texts();
     by.stop();
     if (deliveries[0].message.key == "foreign")
         std::swap(deliveries[0], deliveries[1]);
@@ -241,23 +242,23 @@ TEST_F(KafkaInbox, OfTwoInAGroupEachHasItsShareAndTheEffectsStayOnce) {
     inbox_party two(there());
     one.start(from_kafka());
     append_round();
-    ASSERT_TRUE(eventually([&] { return one.assigned() == 3; })) << one.said();
+    ASSERT_TRUE(eventually([&] { return one.assigned() == 3; })) << one.event_texts();
     two.start(from_kafka());
     const auto shared = [&] { return two.assigned() > 0 && one.assigned() + two.assigned() == 3; };
     EXPECT_TRUE(eventually([&] {
         append_round();
         return shared();
-    })) << one.said()
-        << two.said();
+    })) << one.event_texts()
+        << two.event_texts();
     for (int i = 0; i < 10; ++i)
         append_round();
     one.stop();
     append_round();
-    EXPECT_TRUE(eventually([&] { return two.assigned() == 3; })) << two.said();
+    EXPECT_TRUE(eventually([&] { return two.assigned() == 3; })) << two.event_texts();
     append_round();
     one.start(from_kafka());
     append_round();
-    EXPECT_TRUE(eventually(shared)) << one.said() << two.said();
+    EXPECT_TRUE(eventually(shared)) << one.event_texts() << two.event_texts();
     append_round();
     two.destroy();
     append_round();
@@ -273,18 +274,18 @@ TEST_F(KafkaInbox, OneOfAGroupMayBeCooperative) {
     inbox_party two(there());
     one.start(how);
     append_round();
-    ASSERT_TRUE(eventually([&] { return one.assigned() == 3; })) << one.said();
+    ASSERT_TRUE(eventually([&] { return one.assigned() == 3; })) << one.event_texts();
     two.start(how);
     EXPECT_TRUE(eventually([&] {
         append_round();
         return two.assigned() > 0 && one.assigned() + two.assigned() == 3;
-    })) << one.said()
-        << two.said();
-    EXPECT_LT(one.events(kind::revoked).size(), 3u) << one.said();
+    })) << one.event_texts()
+        << two.event_texts();
+    EXPECT_LT(one.events(kind::revoked).size(), 3u) << one.event_texts();
     append_round();
     one.stop();
     append_round();
-    EXPECT_TRUE(eventually([&] { return two.assigned() == 3; })) << two.said();
+    EXPECT_TRUE(eventually([&] { return two.assigned() == 3; })) << two.event_texts();
     expect_each_once(two);
 }
 
@@ -292,7 +293,7 @@ TEST_F(KafkaInbox, ATopicThatWasMadeAnewIsRefusedUntilAnOperatorSaysWhereItGoesO
     produce(1, 5);
     inbox_party by(there());
     by.start(from_kafka());
-    EXPECT_TRUE(eventually([&] { return by.count() == 5; })) << by.said();
+    EXPECT_TRUE(eventually([&] { return by.count() == 5; })) << by.event_texts();
     by.stop();
     broker_.delete_topic(topic_);
     EXPECT_TRUE(eventually([&] {
@@ -305,9 +306,9 @@ TEST_F(KafkaInbox, ATopicThatWasMadeAnewIsRefusedUntilAnOperatorSaysWhereItGoesO
     }));
     produce(11, 12);
     by.start(from_kafka());
-    EXPECT_TRUE(eventually([&] { return by.assigned() == 3; })) << by.said();
+    EXPECT_TRUE(eventually([&] { return by.assigned() == 3; })) << by.event_texts();
     const auto refused = by.events(kind::refused);
-    ASSERT_EQ(refused.size(), 1u) << by.said();
+    ASSERT_EQ(refused.size(), 1u) << by.event_texts();
     EXPECT_EQ(refused[0].at, kafka::topic_partition(topic_, 0));
     EXPECT_EQ(refused[0].code, kafka::errc::offset_gone);
     EXPECT_NE(refused[0].text.find("offset 5"), std::string::npos) << refused[0].text;
@@ -316,30 +317,30 @@ TEST_F(KafkaInbox, ATopicThatWasMadeAnewIsRefusedUntilAnOperatorSaysWhereItGoesO
     const std::string source = broker_.cluster_id() + "/" + topic_ + "/0";
     by.run([&](db::connection& on) { outbox::move_inbox(on, "inbox", source, 0); });
     by.start(from_kafka());
-    EXPECT_TRUE(eventually([&] { return by.count() == 7; })) << by.said();
+    EXPECT_TRUE(eventually([&] { return by.count() == 7; })) << by.event_texts();
     EXPECT_EQ(by.written().at("k"), (texts{"1", "2", "3", "4", "5", "11", "12"}));
-    EXPECT_EQ(by.events(kind::refused).size(), 1u) << by.said();
+    EXPECT_EQ(by.events(kind::refused).size(), 1u) << by.event_texts();
 }
 
 TEST_F(KafkaInbox, WhatRetentionHasRemovedIsMissedUnlessItMayBeSkipped) {
     produce(1, 5);
     inbox_party by(there());
     by.start(from_kafka());
-    EXPECT_TRUE(eventually([&] { return by.count() == 5; })) << by.said();
+    EXPECT_TRUE(eventually([&] { return by.count() == 5; })) << by.event_texts();
     by.stop();
     produce(6, 9);
     remove_records_before(7);  // the sixth and the seventh record
     by.start(from_kafka());
-    EXPECT_TRUE(eventually([&] { return by.assigned() == 3; })) << by.said();
-    ASSERT_EQ(by.events(kind::refused).size(), 1u) << by.said();
+    EXPECT_TRUE(eventually([&] { return by.assigned() == 3; })) << by.event_texts();
+    ASSERT_EQ(by.events(kind::refused).size(), 1u) << by.event_texts();
     EXPECT_EQ(by.events(kind::refused)[0].code, kafka::errc::offset_removed);
     by.stop();
     EXPECT_EQ(by.count(), 5u);
     auto loosely = from_kafka();
     loosely.skip_removed = true;
     by.start(loosely);
-    EXPECT_TRUE(eventually([&] { return by.count() == 7; })) << by.said();
-    ASSERT_EQ(by.events(kind::skipped).size(), 1u) << by.said();
+    EXPECT_TRUE(eventually([&] { return by.count() == 7; })) << by.event_texts();
+    ASSERT_EQ(by.events(kind::skipped).size(), 1u) << by.event_texts();
     EXPECT_EQ(by.events(kind::skipped)[0].offset, 7);
     EXPECT_EQ(by.written().at("k"), (texts{"1", "2", "3", "4", "5", "8", "9"}));
 }
@@ -352,12 +353,12 @@ TEST_F(KafkaInbox, RetentionMayRemoveAllThatWasDealtWithAndTheEndsOfTransactions
     expect_each_once(by);
     const kafka_reader reader(broker_.address());
     const std::int64_t end = reader.end_of(topic_, 0);
-    ASSERT_TRUE(eventually([&] { return told() == end; })) << told();
+    ASSERT_TRUE(eventually([&] { return stored_offset() == end; })) << stored_offset();
     by.stop();
     remove_records_before(end);
     by.start(from_kafka());
-    EXPECT_TRUE(eventually([&] { return by.assigned() == 3; })) << by.said();
-    EXPECT_TRUE(by.events(kind::refused).empty()) << by.said();
+    EXPECT_TRUE(eventually([&] { return by.assigned() == 3; })) << by.event_texts();
+    EXPECT_TRUE(by.events(kind::refused).empty()) << by.event_texts();
     append_round();
     expect_each_once(by);
 }
@@ -368,16 +369,17 @@ TEST_F(KafkaInbox, StartsWhereItIsToldWhenTheInboxHasNothing) {
     how.cluster.settings["auto.offset.reset"] = "error";
     inbox_party by(there());
     by.start(how);
-    EXPECT_TRUE(eventually([&] { return by.events(kind::refused).size() == 3; })) << by.said();
+    EXPECT_TRUE(eventually([&] { return by.events(kind::refused).size() == 3; }))
+        << by.event_texts();
     by.stop();
     how.cluster.settings["auto.offset.reset"] = "latest";
     by.start(how);
-    EXPECT_TRUE(eventually([&] { return by.assigned() == 3; })) << by.said();
+    EXPECT_TRUE(eventually([&] { return by.assigned() == 3; })) << by.event_texts();
     // The end of the partition is asked for a moment later.
     EXPECT_TRUE(eventually([&] {
         produce(4, 4);
         return by.count() > 0;
-    })) << by.said();
+    })) << by.event_texts();
     const auto lines = by.written().at("k");
     EXPECT_EQ(lines.front(), "4");
 }
@@ -385,35 +387,37 @@ TEST_F(KafkaInbox, StartsWhereItIsToldWhenTheInboxHasNothing) {
 TEST_F(KafkaInbox, WhileTheDatabaseIsBusyItTriesAgainAndStaysInItsGroup) {
     inbox_party by(there());
     by.start(from_kafka());
-    EXPECT_TRUE(eventually([&] { return by.assigned() == 3; })) << by.said();
+    EXPECT_TRUE(eventually([&] { return by.assigned() == 3; })) << by.event_texts();
     sqlite3* other = nullptr;
     ASSERT_EQ(::sqlite3_open(there().c_str(), &other), SQLITE_OK);
     ASSERT_EQ(::sqlite3_exec(other, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK);
     produce(1, 100);  // more than it holds ready
-    EXPECT_TRUE(eventually([&] { return by.events(kind::failed).size() >= 3; })) << by.said();
+    EXPECT_TRUE(eventually([&] { return by.events(kind::failed).size() >= 3; }))
+        << by.event_texts();
     // The broker has session.timeout.ms of it; as many heartbeats have passed as it takes.
     eventually([] { return false; }, 1s);
     ASSERT_EQ(::sqlite3_exec(other, "ROLLBACK", nullptr, nullptr, nullptr), SQLITE_OK);
     ::sqlite3_close(other);
-    EXPECT_TRUE(eventually([&] { return by.count() == 100; })) << by.said();
+    EXPECT_TRUE(eventually([&] { return by.count() == 100; })) << by.event_texts();
     EXPECT_EQ(by.written().at("k"), numbers(1, 100));
     EXPECT_EQ(by.stats().repeated, 0u);
-    EXPECT_TRUE(by.events(kind::revoked).empty()) << by.said();
+    EXPECT_TRUE(by.events(kind::revoked).empty()) << by.event_texts();
 }
 
 TEST_F(KafkaInbox, LeavesItsGroupWhenTheInboxTakesNoMore) {
     inbox_party by(there());
     by.start(from_kafka());
-    EXPECT_TRUE(eventually([&] { return by.assigned() == 3; })) << by.said();
+    EXPECT_TRUE(eventually([&] { return by.assigned() == 3; })) << by.event_texts();
     by.stop_inbox();
     produce(1, 1);
-    EXPECT_TRUE(eventually([&] { return by.events(kind::revoked).size() == 3; })) << by.said();
-    ASSERT_EQ(by.events(kind::ended).size(), 1u) << by.said();
+    EXPECT_TRUE(eventually([&] { return by.events(kind::revoked).size() == 3; }))
+        << by.event_texts();
+    ASSERT_EQ(by.events(kind::ended).size(), 1u) << by.event_texts();
     EXPECT_EQ(by.events(kind::ended)[0].code, outbox::errc::stopped);
     by.stop();
     inbox_party next(there());
     next.start(from_kafka());
-    EXPECT_TRUE(eventually([&] { return next.count() == 1; })) << next.said();
+    EXPECT_TRUE(eventually([&] { return next.count() == 1; })) << next.event_texts();
 }
 
 TEST_F(KafkaInbox, AStopWaitsForTheTransactionThatRuns) {
@@ -429,12 +433,12 @@ TEST_F(KafkaInbox, AStopWaitsForTheTransactionThatRuns) {
     ASSERT_EQ(entered.get_future().wait_for(20s), std::future_status::ready);
     auto stopped = std::async(std::launch::async, [&] { by.stop(); });
     EXPECT_EQ(stopped.wait_for(300ms), std::future_status::timeout);
-    EXPECT_TRUE(by.events(kind::revoked).empty()) << by.said();
+    EXPECT_TRUE(by.events(kind::revoked).empty()) << by.event_texts();
     leave.set_value();
     stopped.get();
-    EXPECT_EQ(by.events(kind::revoked).size(), 3u) << by.said();
+    EXPECT_EQ(by.events(kind::revoked).size(), 3u) << by.event_texts();
     EXPECT_EQ(by.count(), 1u);
-    EXPECT_EQ(told(), 1);
+    EXPECT_EQ(stored_offset(), 1);
 }
 
 // The consumer refuses an order; the shop hears of it by the same way and takes the sale back.
@@ -485,8 +489,8 @@ TEST_F(KafkaInbox, ACompensationComesBackAndTakesTheFirstMessageBack) {
     };
     EXPECT_TRUE(eventually([&] {
         return count("SELECT sum(taken_back) FROM sale") == 10 && ship.count() == 20;
-    })) << ship.said()
-        << shop.said();
+    })) << ship.event_texts()
+        << shop.event_texts();
     EXPECT_EQ(count("SELECT count(*) FROM sale WHERE taken_back <> (n % 3 = 0)"), 0);
     EXPECT_EQ(ship.count(), 20u);
     wait_for(shipping.relay->async_stop(asio::use_future));
@@ -561,7 +565,7 @@ TEST_F(KafkaInboxAlone, ABrokerThatIsKilledAndStoppedLosesAndRepeatsNothing) {
     append_round();
     expect_each_once(by);
     EXPECT_EQ(by.stats().repeated, 0u);
-    EXPECT_TRUE(by.events(kind::refused).empty()) << by.said();
+    EXPECT_TRUE(by.events(kind::refused).empty()) << by.event_texts();
     // It can leave a group that nobody answers for.
     broker_.suspend();
     const machine_delay delay;

@@ -78,7 +78,7 @@ std::vector<kafka::consumer_event> inbox_party::events(kind type) const {
     return found;
 }
 
-std::string inbox_party::said() const {
+std::string inbox_party::event_texts() const {
     const std::lock_guard hold(mutex_);
     std::string all;
     for (const auto& each : events_)

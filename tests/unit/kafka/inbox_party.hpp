@@ -39,7 +39,7 @@ public:
 
     std::vector<kafka::consumer_event> events(kind type) const;
     /// The events of the consumer, for people.
-    std::string said() const;
+    std::string event_texts() const;
     /// So many partitions were given to it and not taken back.
     std::size_t assigned() const;
     outbox::inbox_stats stats() const { return inbox_->stats(); }

@@ -85,7 +85,7 @@ protected:
             result[std::to_string(i % partitions)].push_back(std::to_string(i));
         return result;
     }
-    std::string said() const {
+    std::string output() const {
         std::ifstream file(folder_.path() / "output");
         return {std::istreambuf_iterator<char>(file), {}};
     }
@@ -111,9 +111,9 @@ TEST_P(KafkaCrash, TheNextGoesOnAndEachMessageHasItsEffectOnce) {
     for (const int time : GetParam().times) {
         SCOPED_TRACE(time);
         ASSERT_EQ(consume(std::string(GetParam().name) + ':' + std::to_string(time)), killed)
-            << said();
+            << output();
     }
-    ASSERT_EQ(consume(), 0) << said();
+    ASSERT_EQ(consume(), 0) << output();
     inbox_party judge(folder_.path() / "ship.db");
     EXPECT_EQ(judge.written(), wanted());
 }
@@ -142,12 +142,12 @@ TEST_P(KafkaProcessorCrash, TheNextGoesOnAndOfEachRecordOneIsMade) {
     broker_.create_topic(to, partitions);
     for (const int time : GetParam().times) {
         const std::string point = std::string(GetParam().name) + ':' + std::to_string(time);
-        ASSERT_EQ(run(command(point, "process", to)), killed) << said();
+        ASSERT_EQ(run(command(point, "process", to)), killed) << output();
     }
     const child_program last(command("NONE:1", "process", to), folder_.path() / "output");
     const kafka_reader reader(broker_.address());
     EXPECT_TRUE(eventually([&] { return reader.read(to).size() >= std::size_t{records}; }, 30s))
-        << said();
+        << output();
     std::map<std::string, std::vector<std::string>> seen;
     for (const kafka_seen& each : reader.read_settled(to))
         seen[each.key.value()].push_back(each.value.value());

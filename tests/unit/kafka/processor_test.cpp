@@ -71,7 +71,7 @@ public:
     std::size_t assigned() const {
         return events(kind::assigned).size() - events(kind::revoked).size();
     }
-    std::string said() const {
+    std::string event_texts() const {
         const std::lock_guard hold(mutex_);
         std::string all;
         for (const auto& each : events_)
@@ -159,8 +159,8 @@ protected:
     }
     void expect_each_once(const processing& by) {
         const auto all = static_cast<std::size_t>(rounds_ * partitions);
-        EXPECT_TRUE(eventually([&] { return count() >= all; }, 40s)) << count() << by.said();
-        EXPECT_EQ(seen(to_), wanted()) << by.said();
+        EXPECT_TRUE(eventually([&] { return count() >= all; }, 40s)) << count() << by.event_texts();
+        EXPECT_EQ(seen(to_), wanted()) << by.event_texts();
     }
 
     kafka_broker& broker_;
@@ -177,8 +177,8 @@ TEST_F(KafkaProcessor, MakesOfEachRecordWhatItIsToMakeOnceAndInOrder) {
     by.start(config("one"));
     produce(5);
     expect_each_once(by);
-    EXPECT_EQ(by.events(kind::assigned).size(), 3u) << by.said();
-    EXPECT_TRUE(by.events(kind::failed).empty()) << by.said();
+    EXPECT_EQ(by.events(kind::assigned).size(), 3u) << by.event_texts();
+    EXPECT_TRUE(by.events(kind::failed).empty()) << by.event_texts();
     by.stop();
     produce(2);
     by.start(config("one"));
@@ -190,17 +190,17 @@ TEST_F(KafkaProcessor, SeveralOfAGroupThatComeAndGoMakeEachOnce) {
     processing two;
     one.start(config("one"));
     produce(3);
-    EXPECT_TRUE(eventually([&] { return one.assigned() == 3; })) << one.said();
+    EXPECT_TRUE(eventually([&] { return one.assigned() == 3; })) << one.event_texts();
     two.start(config("two"));
     EXPECT_TRUE(eventually([&] {
         produce();
         return two.assigned() > 0 && one.assigned() + two.assigned() == 3;
-    })) << one.said()
-        << two.said();
+    })) << one.event_texts()
+        << two.event_texts();
     produce(5);
     one.stop();
     produce(2);
-    EXPECT_TRUE(eventually([&] { return two.assigned() == 3; })) << two.said();
+    EXPECT_TRUE(eventually([&] { return two.assigned() == 3; })) << two.event_texts();
     one.start(config("one"));
     produce(2);
     two.destroy();
@@ -219,11 +219,12 @@ TEST_F(KafkaProcessor, WhatFailsIsTriedAgainAndThenStopsItsPartitionAlone) {
     processing by;
     by.start(how);
     produce(5);
-    EXPECT_TRUE(eventually([&] { return count() == 12; })) << count() << by.said();
-    EXPECT_TRUE(eventually([&] { return by.events(kind::refused).size() == 1; })) << by.said();
+    EXPECT_TRUE(eventually([&] { return count() == 12; })) << count() << by.event_texts();
+    EXPECT_TRUE(eventually([&] { return by.events(kind::refused).size() == 1; }))
+        << by.event_texts();
     EXPECT_EQ(calls, 3);
-    EXPECT_EQ(by.events(kind::failed).size(), 2u) << by.said();
-    EXPECT_EQ(by.events(kind::refused)[0].at, kafka::topic_partition(from_, 1)) << by.said();
+    EXPECT_EQ(by.events(kind::failed).size(), 2u) << by.event_texts();
+    EXPECT_EQ(by.events(kind::refused)[0].at, kafka::topic_partition(from_, 1)) << by.event_texts();
     EXPECT_EQ(by.events(kind::refused)[0].text, "cannot be made");
     by.stop();
     calls = 100;  // it has been mended
@@ -244,10 +245,10 @@ TEST_F(KafkaProcessor, WhatFailsTooOftenGoesToTheDeadLetters) {
     processing by;
     by.start(how);
     produce(3);
-    EXPECT_TRUE(eventually([&] { return count() == 6; })) << count() << by.said();
+    EXPECT_TRUE(eventually([&] { return count() == 6; })) << count() << by.event_texts();
     const auto letters = reader().read_settled(dead);
-    ASSERT_EQ(letters.size(), 3u) << by.said();
-    EXPECT_EQ(by.events(kind::dead_letter).size(), 3u) << by.said();
+    ASSERT_EQ(letters.size(), 3u) << by.event_texts();
+    EXPECT_EQ(by.events(kind::dead_letter).size(), 3u) << by.event_texts();
     EXPECT_EQ(letters[0].value, "1");
     ASSERT_EQ(letters[0].headers.size(), 4u);
     EXPECT_EQ(letters[0].headers[0].first, "mortise-dead-topic");
@@ -273,15 +274,15 @@ TEST_F(KafkaProcessor, WhatKafkaDoesNotTakeGoesToTheDeadLetters) {
     produce(4);
     processing by;
     by.start(how);
-    EXPECT_TRUE(eventually([&] { return count() == 9; })) << count() << by.said();
+    EXPECT_TRUE(eventually([&] { return count() == 9; })) << count() << by.event_texts();
     const auto letters = reader().read_settled(dead);
-    ASSERT_EQ(letters.size(), 3u) << by.said();
+    ASSERT_EQ(letters.size(), 3u) << by.event_texts();
     EXPECT_EQ(letters[0].value, "1");
     ASSERT_EQ(letters[0].headers.size(), 4u);
     EXPECT_TRUE(letters[0].headers[3].second.value().starts_with("Kafka does not take it"));
-    EXPECT_EQ(by.events(kind::dead_letter).size(), 3u) << by.said();
+    EXPECT_EQ(by.events(kind::dead_letter).size(), 3u) << by.event_texts();
     EXPECT_EQ(by.events(kind::dead_letter)[0].code, kafka::condition::too_large);
-    EXPECT_TRUE(by.events(kind::failed).empty()) << by.said();
+    EXPECT_TRUE(by.events(kind::failed).empty()) << by.event_texts();
     auto expected = wanted();
     for (auto& [key, values] : expected)
         std::erase(values, "made of 1");
@@ -300,10 +301,11 @@ TEST_F(KafkaProcessor, WhatKafkaDoesNotTakeStopsItsPartitionIfThereAreNoDeadLett
     produce(5);
     processing by;
     by.start(how);
-    EXPECT_TRUE(eventually([&] { return count() == 12; })) << count() << by.said();
-    EXPECT_TRUE(eventually([&] { return by.events(kind::refused).size() == 1; })) << by.said();
-    EXPECT_EQ(by.events(kind::refused)[0].at, kafka::topic_partition(from_, 1)) << by.said();
-    EXPECT_EQ(by.events(kind::refused)[0].code, kafka::condition::too_large) << by.said();
+    EXPECT_TRUE(eventually([&] { return count() == 12; })) << count() << by.event_texts();
+    EXPECT_TRUE(eventually([&] { return by.events(kind::refused).size() == 1; }))
+        << by.event_texts();
+    EXPECT_EQ(by.events(kind::refused)[0].at, kafka::topic_partition(from_, 1)) << by.event_texts();
+    EXPECT_EQ(by.events(kind::refused)[0].code, kafka::condition::too_large) << by.event_texts();
     by.stop();
     mended = true;
     by.start(how);
@@ -318,8 +320,8 @@ TEST_F(KafkaProcessor, OneThatWasFencedGoesOnFromWhatWasCommitted) {
     fence("one");
     produce(3);
     expect_each_once(by);
-    EXPECT_FALSE(by.events(kind::failed).empty()) << by.said();
-    EXPECT_EQ(by.events(kind::assigned).size(), 6u) << by.said();  // read again from there
+    EXPECT_FALSE(by.events(kind::failed).empty()) << by.event_texts();
+    EXPECT_EQ(by.events(kind::assigned).size(), 6u) << by.event_texts();  // read again from there
 }
 
 TEST_F(KafkaProcessor, IsCheckedWhenItIsMade) {
@@ -386,8 +388,8 @@ TEST_F(KafkaProcessor, AGroupWithoutOffsetsIsRefusedUntilItIsToldWhereToBegin) {
     processing by;
     by.start(untold);
     EXPECT_TRUE(eventually([&] { return by.events(kind::refused).size() == partitions; }))
-        << by.said();
-    EXPECT_EQ(by.events(kind::refused).at(0).code, kafka::errc::no_offset) << by.said();
+        << by.event_texts();
+    EXPECT_EQ(by.events(kind::refused).at(0).code, kafka::errc::no_offset) << by.event_texts();
     EXPECT_TRUE(seen(to_).empty());
     by.stop();
     by.start(config("one"));
@@ -461,7 +463,7 @@ TEST_F(KafkaProcessorTls, ACertificateThatIsGoneWhenAProducerIsMadeAnewIsSaidAnd
                    return each.code == mortise::errc::bad_config &&
                           each.text.find("ssl.ca.location") != std::string::npos;
                }) >= 2;
-    })) << by.said();
+    })) << by.event_texts();
     std::filesystem::copy_file(shared_tls().authority(), authority);
     expect_each_once(by);
 }

@@ -44,14 +44,14 @@ public:
         line.push_back(newcomer);
         advance(name);
         const wish added = line.back();
-        told_ = added.granted ? std::multiset<std::string>() : told_by(line);
+        notices_ = added.granted ? std::multiset<std::string>() : notices_of(line);
         if (!added.granted && !queue)
             line.pop_back();
         return added;
     }
 
     // The holders that the last wish contended with, as "session.id"; empty if it was granted.
-    const std::multiset<std::string>& told() const { return told_; }
+    const std::multiset<std::string>& notices() const { return notices_; }
 
     bool others_wait(const std::string& name, session_key session) {
         const auto& line = lines_[name];
@@ -114,7 +114,7 @@ private:
 
     // The last of the line asks: all holders hear of it, but its own session and those that one
     // before it, not of the holder's own session, has told.
-    static std::multiset<std::string> told_by(const line_type& line) {
+    static std::multiset<std::string> notices_of(const line_type& line) {
         std::multiset<std::string> informed;
         for (const wish& holder : line) {
             if (!holder.granted || holder.session == line.back().session)
@@ -178,7 +178,7 @@ private:
 
     std::map<std::string, line_type> lines_;
     std::set<session_key> unreachable_;
-    std::multiset<std::string> told_;
+    std::multiset<std::string> notices_;
     clock::time_point now_;
     bool quarantined_ = false;
 };

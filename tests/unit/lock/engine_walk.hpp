@@ -75,7 +75,7 @@ public:
     std::size_t grants() const { return grants_; }
     std::size_t refused() const { return refused_; }
     std::size_t ended() const { return ended_; }
-    std::size_t told() const { return told_; }
+    std::size_t notice_count() const { return notice_count_; }
 
 private:
     unsigned pick(std::size_t of) { return source_.pick(of); }
@@ -136,19 +136,19 @@ private:
         }
         note();
         if (!lapsed_)
-            compare_told();
+            compare_notices();
         if (reply.type != answer::kind::refused)
             wishes_.emplace_back(wish.session, wish.id);
     }
 
-    void compare_told() {
+    void compare_notices() {
         std::multiset<std::string> informed;
         for (const auto& each : world_.effects) {
             if (each.type == effect::kind::contended)
                 informed.insert(std::to_string(each.to) + "." + std::to_string(each.id));
         }
-        EXPECT_EQ(informed, model_.told());
-        told_ += informed.size();
+        EXPECT_EQ(informed, model_.notices());
+        notice_count_ += informed.size();
     }
 
     bool lives(session_key session) const {
@@ -326,7 +326,7 @@ private:
     std::size_t grants_ = 0;
     std::size_t refused_ = 0;
     std::size_t ended_ = 0;
-    std::size_t told_ = 0;
+    std::size_t notice_count_ = 0;
 };
 
 }  // namespace mortise::core::test

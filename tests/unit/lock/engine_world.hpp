@@ -139,7 +139,7 @@ public:
 
     /// The messages of the last transaction, "kind session.id name", and "!" if the holder must
     /// learn that others wait.
-    std::vector<std::string> told() const {
+    std::vector<std::string> notices() const {
         static constexpr const char* kinds[] = {"granted", "contended", "look_again"};
         std::vector<std::string> all;
         for (const auto& each : effects) {

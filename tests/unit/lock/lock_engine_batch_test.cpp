@@ -35,7 +35,8 @@ TEST(LockEngineBatch, AGrantSaysThatItsGiverStandsInTheQueueAgain) {
         EXPECT_EQ(engine.request(a, wish_for(2, "x"))->type, kind::queued);
     });
     EXPECT_EQ(world.line("x"), "[2.1] 1.2");
-    EXPECT_THAT(world.told(), ElementsAre("granted 2.1 x !")) << "once, with all there is to say";
+    EXPECT_THAT(world.notices(), ElementsAre("granted 2.1 x !"))
+        << "once, with all there is to say";
     EXPECT_EQ(world.rows.sessions[b].changes, 2u) << "a lost push is found by this";
 }
 
@@ -50,7 +51,7 @@ TEST(LockEngineBatch, OneWhoTriesInVainIsToldWithTheGrant) {
         engine.release(a, 1, token, 0);
         EXPECT_EQ(engine.request(a, wish_for(2, "x", false))->type, kind::refused);
     });
-    EXPECT_THAT(world.told(), ElementsAre("granted 2.1 x !"));
+    EXPECT_THAT(world.notices(), ElementsAre("granted 2.1 x !"));
 }
 
 TEST(LockEngineBatch, WhatIsGrantedAndWithdrawnAgainIsNotTold) {
@@ -65,7 +66,7 @@ TEST(LockEngineBatch, WhatIsGrantedAndWithdrawnAgainIsNotTold) {
         EXPECT_TRUE(engine.release(a, 1, token, 0));  // grants its second request
         EXPECT_TRUE(engine.withdraw(a, 2));
     });
-    EXPECT_THAT(world.told(), ElementsAre("granted 2.1 x"));
+    EXPECT_THAT(world.notices(), ElementsAre("granted 2.1 x"));
     EXPECT_EQ(world.line("x"), "[2.1]");
 }
 
@@ -77,7 +78,7 @@ TEST(LockEngineBatch, AnAnswerThatIsWithdrawnLeavesNothing) {
         EXPECT_EQ(engine.request(a, wish_for(2, "y"))->type, kind::granted);
         EXPECT_TRUE(engine.withdraw(a, 1));
     });
-    EXPECT_THAT(world.told(), ElementsAre("granted 1.2 y"));
+    EXPECT_THAT(world.notices(), ElementsAre("granted 1.2 y"));
     EXPECT_EQ(world.line("x"), "");
 }
 
@@ -111,7 +112,7 @@ TEST(LockEngineBatch, EachOperationFindsWhoHasDied) {
     });
     EXPECT_EQ(world.line("x"), "[1.1]");
     EXPECT_EQ(world.line("y"), "[3.1] 1.2");
-    EXPECT_THAT(world.told(), ElementsAre("granted 3.1 y !", "granted 1.1 x"));
+    EXPECT_THAT(world.notices(), ElementsAre("granted 3.1 y !", "granted 1.1 x"));
 }
 
 }  // namespace

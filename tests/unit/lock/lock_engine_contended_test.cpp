@@ -28,13 +28,13 @@ TEST(LockEngineContended, OneWhoMustWaitTellsEveryHolderOfOtherSessionsOnce) {
     world.ask_for(b, 1, "x", shared);
     world.ask_for(c, 1, "x", shared);
     world.ask(c, 2, "x");
-    EXPECT_THAT(world.told(), ElementsAre("contended 1.1 x", "contended 2.1 x"));
+    EXPECT_THAT(world.notices(), ElementsAre("contended 1.1 x", "contended 2.1 x"));
     EXPECT_EQ(world.rows.sessions[a].changes, 1u) << "a lost push is found by this";
     EXPECT_EQ(world.rows.sessions[c].changes, 0u);
     world.ask(a, 2, "x");
-    EXPECT_THAT(world.told(), ElementsAre("contended 3.1 x")) << "the only one not told yet";
+    EXPECT_THAT(world.notices(), ElementsAre("contended 3.1 x")) << "the only one not told yet";
     world.ask(b, 2, "x");
-    EXPECT_THAT(world.told(), IsEmpty());
+    EXPECT_THAT(world.notices(), IsEmpty());
 }
 
 TEST(LockEngineContended, ASessionIsNotToldOfItsOwnWaiters) {
@@ -43,10 +43,11 @@ TEST(LockEngineContended, ASessionIsNotToldOfItsOwnWaiters) {
     const auto b = world.open();
     world.ask(a, 1, "x");
     EXPECT_FALSE(world.ask(a, 2, "x").contended);
-    EXPECT_THAT(world.told(), IsEmpty());
+    EXPECT_THAT(world.notices(), IsEmpty());
     EXPECT_FALSE(world.ask(a, 1, "x").contended);
     world.ask(b, 1, "x");
-    EXPECT_THAT(world.told(), ElementsAre("contended 1.1 x")) << "though somebody waited before it";
+    EXPECT_THAT(world.notices(), ElementsAre("contended 1.1 x"))
+        << "though somebody waited before it";
     EXPECT_TRUE(world.ask(a, 1, "x").contended) << "the holder asks again";
 }
 
@@ -57,14 +58,14 @@ TEST(LockEngineContended, OneWhoTriesInVainTellsToo) {
     const auto c = world.open();
     world.ask(a, 1, "x");
     EXPECT_EQ(world.ask(b, 1, "x", false).type, kind::refused);
-    EXPECT_THAT(world.told(), ElementsAre("contended 1.1 x"));
+    EXPECT_THAT(world.notices(), ElementsAre("contended 1.1 x"));
     EXPECT_EQ(world.ask(b, 2, "x", false).type, kind::refused);
-    EXPECT_THAT(world.told(), ElementsAre("contended 1.1 x")) << "nobody waits who told it";
+    EXPECT_THAT(world.notices(), ElementsAre("contended 1.1 x")) << "nobody waits who told it";
     EXPECT_EQ(world.ask(a, 2, "x", false).type, kind::refused);
-    EXPECT_THAT(world.told(), IsEmpty()) << "its own try";
+    EXPECT_THAT(world.notices(), IsEmpty()) << "its own try";
     world.ask(b, 3, "x");
     world.ask(c, 1, "x", false);
-    EXPECT_THAT(world.told(), IsEmpty()) << "it knows already";
+    EXPECT_THAT(world.notices(), IsEmpty()) << "it knows already";
 }
 
 TEST(LockEngineContended, AReaderWhoMustWaitBehindAWriterTellsNobodyTwice) {
@@ -74,9 +75,9 @@ TEST(LockEngineContended, AReaderWhoMustWaitBehindAWriterTellsNobodyTwice) {
     const auto c = world.open();
     world.ask_for(a, 1, "x", shared);
     world.ask(b, 1, "x");
-    EXPECT_THAT(world.told(), ElementsAre("contended 1.1 x"));
+    EXPECT_THAT(world.notices(), ElementsAre("contended 1.1 x"));
     world.ask_for(c, 1, "x", shared);
-    EXPECT_THAT(world.told(), IsEmpty());
+    EXPECT_THAT(world.notices(), IsEmpty());
 }
 
 TEST(LockEngineContended, AGrantSaysWhetherOthersWait) {
@@ -88,11 +89,11 @@ TEST(LockEngineContended, AGrantSaysWhetherOthersWait) {
     world.ask(b, 2, "x");
     world.ask(a, 2, "x");
     world.release(a, 1);
-    EXPECT_THAT(world.told(), ElementsAre("granted 2.1 x !"));
+    EXPECT_THAT(world.notices(), ElementsAre("granted 2.1 x !"));
     world.release(b, 1);
-    EXPECT_THAT(world.told(), ElementsAre("granted 2.2 x !"));
+    EXPECT_THAT(world.notices(), ElementsAre("granted 2.2 x !"));
     world.release(b, 2);
-    EXPECT_THAT(world.told(), ElementsAre("granted 1.2 x"));
+    EXPECT_THAT(world.notices(), ElementsAre("granted 1.2 x"));
 }
 
 TEST(LockEngineContended, WhoGetsItBeforeOneThatCannotBeReachedIsTold) {
@@ -128,11 +129,11 @@ TEST(LockEngineHold, AGrantEndsByItselfAndTheQueueAdvances) {
     world.rows.now += 1ns;
     const auto changes = world.rows.sessions[a].changes;
     world.expire_grants();
-    EXPECT_THAT(world.told(), ElementsAre("look_again 1.1 x", "granted 2.1 x"));
+    EXPECT_THAT(world.notices(), ElementsAre("look_again 1.1 x", "granted 2.1 x"));
     EXPECT_EQ(world.rows.sessions[a].changes, changes + 1);
     EXPECT_TRUE(world.rows.sessions.contains(a)) << "the session lives";
     world.expire_grants();
-    EXPECT_THAT(world.told(), IsEmpty());
+    EXPECT_THAT(world.notices(), IsEmpty());
 }
 
 TEST(LockEngineHold, CountsFromTheGrantAndNotFromTheWish) {
@@ -160,7 +161,7 @@ TEST(LockEngineHold, ARequestThatMeetsAnEndedGrantTakesItsPlace) {
     world.ask_for(a, 1, "x", lock_mode::exclusive(), true, 5s);
     world.rows.now += 5s;
     EXPECT_EQ(world.ask(b, 1, "x", false).type, kind::granted);
-    EXPECT_THAT(world.told(), ElementsAre("look_again 1.1 x", "granted 2.1 x"));
+    EXPECT_THAT(world.notices(), ElementsAre("look_again 1.1 x", "granted 2.1 x"));
 }
 
 TEST(LockEngineHold, AnEndedPermitIsFoundAmongTheOthers) {
@@ -182,7 +183,7 @@ TEST(LockEngineHold, OneReaderOfSeveralEndsAndThePhaseGoesOn) {
     world.ask_for(b, 1, "x", shared);
     world.rows.now += 5s;
     world.expire_grants();
-    EXPECT_THAT(world.told(), ElementsAre("look_again 1.1 x"));
+    EXPECT_THAT(world.notices(), ElementsAre("look_again 1.1 x"));
     EXPECT_EQ(world.ask_for(a, 2, "x", shared).token.value, token);
 }
 

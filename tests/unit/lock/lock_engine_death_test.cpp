@@ -45,7 +45,7 @@ TEST(LockEngineDeath, LeavesALockFreeWhileNobodyWhoWaitsCanBeReached) {
     world.release(a, 2);
     world.set_unreachable(b, false);
     world.advance("x");
-    EXPECT_THAT(world.told(), ElementsAre("granted 2.1 x"));
+    EXPECT_THAT(world.notices(), ElementsAre("granted 2.1 x"));
 }
 
 TEST(LockEngineDeath, AHolderWhoCannotBeReachedStillHolds) {
@@ -67,12 +67,12 @@ TEST(LockEngineDeath, EndFreesAndWithdrawsAndForgetsEverything) {
     world.ask(b, 3, "z");
     world.ask(a, 3, "z");
     world.end(a);
-    EXPECT_THAT(world.told(), UnorderedElementsAre("granted 2.1 x", "granted 2.2 y"));
+    EXPECT_THAT(world.notices(), UnorderedElementsAre("granted 2.1 x", "granted 2.2 y"));
     EXPECT_EQ(world.line("z"), "[2.3]");
     EXPECT_FALSE(world.rows.sessions.contains(a));
     EXPECT_EQ(world.rows.sessions[b].changes, 3u) << "two grants, and somebody who waited for z";
     world.end(a);
-    EXPECT_THAT(world.told(), IsEmpty());
+    EXPECT_THAT(world.notices(), IsEmpty());
 }
 
 // A session that ends of its own will is alive until its end.
@@ -86,7 +86,7 @@ TEST(LockEngineDeath, EndGrantsNothingToTheSessionThatEnds) {
     world.ask(b, 1, "x");
     const auto base = world.rows.last_base;
     world.end(a);
-    EXPECT_THAT(world.told(), ElementsAre("granted 2.1 x"));
+    EXPECT_THAT(world.notices(), ElementsAre("granted 2.1 x"));
     EXPECT_EQ(world.rows.last_base, base + 1) << "one token for one grant";
 }
 
@@ -99,7 +99,7 @@ TEST(LockEngineDeath, BuriesADeadHolderOnTheWayAndItsOtherLocksAdvance) {
     world.ask(b, 1, "y");
     world.expire(dead);
     EXPECT_EQ(world.ask(b, 2, "x").type, kind::granted);
-    EXPECT_THAT(world.told(), UnorderedElementsAre("granted 2.2 x", "granted 2.1 y"));
+    EXPECT_THAT(world.notices(), UnorderedElementsAre("granted 2.2 x", "granted 2.1 y"));
     EXPECT_FALSE(world.rows.sessions.contains(dead));
 }
 
@@ -151,7 +151,7 @@ TEST(LockEngineDeath, AdvanceBuriesWhomItFindsDead) {
     world.ask(b, 2, "y");
     world.expire(dead);
     world.advance("x");
-    EXPECT_THAT(world.told(), UnorderedElementsAre("granted 2.1 x", "granted 2.2 y"));
+    EXPECT_THAT(world.notices(), UnorderedElementsAre("granted 2.1 x", "granted 2.2 y"));
     EXPECT_FALSE(world.rows.sessions.contains(dead));
 }
 

@@ -27,7 +27,7 @@ TEST(LockEngineModel, AgreesWithALineForEachLock) {
         grants += one.grants();
         refused += one.refused();
         ended += one.ended();
-        notices += one.told();
+        notices += one.notice_count();
         if (testing::Test::HasFailure())
             FAIL() << "with seed " << seed;
     }

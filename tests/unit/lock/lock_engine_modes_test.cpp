@@ -64,10 +64,10 @@ TEST(LockEngineModes, AReleaseLetsInAllWhoGoTogether) {
     world.ask(b, 2, "x");
     world.ask_for(a, 3, "x", shared);
     world.release(a, 1);
-    EXPECT_THAT(world.told(), ElementsAre("granted 2.1 x !", "granted 1.2 x !"));
+    EXPECT_THAT(world.notices(), ElementsAre("granted 2.1 x !", "granted 1.2 x !"));
     EXPECT_EQ(world.line("x"), "[2.1] [1.2] 2.2 1.3");
     world.release(b, 1);
-    EXPECT_THAT(world.told(), IsEmpty()) << "a reader is left";
+    EXPECT_THAT(world.notices(), IsEmpty()) << "a reader is left";
     world.release(a, 2);
     EXPECT_EQ(world.line("x"), "[2.2] 1.3");
     world.release(b, 2);
@@ -168,7 +168,7 @@ TEST(LockEngineModes, WithdrawingAWriterLetsTheReadersBehindItIn) {
     world.ask_for(a, 2, "x", shared);
     world.ask_for(b, 2, "x", shared);
     EXPECT_TRUE(world.withdraw(b, 1));
-    EXPECT_THAT(world.told(), ElementsAre("granted 1.2 x", "granted 2.2 x"));
+    EXPECT_THAT(world.notices(), ElementsAre("granted 1.2 x", "granted 2.2 x"));
 }
 
 TEST(LockEngineModes, AWriterWhoDiesWaitingLetsTheReadersBehindItIn) {
@@ -197,7 +197,7 @@ TEST(LockEngineModes, PermitsTakeTheLowestFreeSlotAndATokenOfTheirOwn) {
     }
     EXPECT_EQ(world.ask_for(a, 4, "x", three).type, kind::queued);
     world.release(a, 2);
-    EXPECT_THAT(world.told(), ElementsAre("granted 1.4#2 x"));
+    EXPECT_THAT(world.notices(), ElementsAre("granted 1.4#2 x"));
     world.release(a, 3);
     world.release(a, 1);
     EXPECT_EQ(world.ask_for(a, 5, "x", three).slot, 1u) << "the lowest";
@@ -234,7 +234,7 @@ TEST(LockEngineModes, AnotherNumberOfPermitsIsRefusedWhileThereAreAny) {
     world.ask_for(b, 1, "x", lock_mode::permits(3));
     EXPECT_EQ(world.refused, errc::capacity_differs) << "one holds";
     EXPECT_EQ(world.line("x"), "[1.1#1]") << "nothing was written";
-    EXPECT_THAT(world.told(), IsEmpty());
+    EXPECT_THAT(world.notices(), IsEmpty());
     EXPECT_EQ(world.ask_for(b, 2, "y", lock_mode::permits(3)).type, kind::granted)
         << "another lock";
 
@@ -276,7 +276,9 @@ TEST(LockEngineModes, BreakingASharedTokenBreaksAllWhoHaveIt) {
     world.ask_for(b, 1, "x", shared);
     world.ask(c, 1, "x");
     EXPECT_EQ(world.break_grants("x", token), 2u);
-    EXPECT_THAT(world.told(), ElementsAre("look_again 1.1 x", "look_again 2.1 x", "granted 3.1 x"));
+    EXPECT_THAT(
+        world.notices(), ElementsAre("look_again 1.1 x", "look_again 2.1 x", "granted 3.1 x")
+    );
 }
 
 TEST(LockEngineModes, BreakingAPermitComparesItsSlotAndSparesTheOthers) {

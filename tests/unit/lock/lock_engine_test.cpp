@@ -24,7 +24,7 @@ TEST(LockEngine, GrantsAFreeLockAtOnce) {
     EXPECT_EQ(reply.token.value, world.token("x"));
     EXPECT_FALSE(reply.contended);
     EXPECT_TRUE(reply.token.domain.empty()) << "the store adds its domain";
-    EXPECT_THAT(world.told(), ElementsAre("granted 1.1 x"));
+    EXPECT_THAT(world.notices(), ElementsAre("granted 1.1 x"));
     EXPECT_EQ(world.holder("x")->since, world.rows.now);
 }
 
@@ -55,9 +55,9 @@ TEST(LockEngine, QueuesInTheOrderOfArrivalAndGrantsInIt) {
     EXPECT_EQ(world.line("x"), "[1.1] 2.1 1.2 2.2");
 
     world.release(a, 1);
-    EXPECT_THAT(world.told(), ElementsAre("granted 2.1 x !"));
+    EXPECT_THAT(world.notices(), ElementsAre("granted 2.1 x !"));
     world.release(b, 1);
-    EXPECT_THAT(world.told(), ElementsAre("granted 1.2 x !"));
+    EXPECT_THAT(world.notices(), ElementsAre("granted 1.2 x !"));
     world.release(a, 2);
     EXPECT_EQ(world.line("x"), "[2.2]");
     world.release(b, 2);
@@ -105,7 +105,7 @@ TEST(LockEngine, ATryThatIsRefusedLeavesNothing) {
     world.ask(a, 1, "x");
     EXPECT_EQ(world.ask(b, 1, "x", false).type, kind::refused);
     EXPECT_EQ(world.line("x"), "[1.1]");
-    EXPECT_THAT(world.told(), ElementsAre("contended 1.1 x"));
+    EXPECT_THAT(world.notices(), ElementsAre("contended 1.1 x"));
     EXPECT_EQ(world.rows.sessions[b].changes, 0u);
     world.release(a, 1);
     EXPECT_EQ(world.line("x"), "");
@@ -119,7 +119,7 @@ TEST(LockEngine, ARepeatedRequestGetsTheSameAnswer) {
     const auto again = world.ask(a, 1, "x");
     EXPECT_EQ(again.type, kind::granted);
     EXPECT_EQ(again.token, first.token);
-    EXPECT_THAT(world.told(), IsEmpty());
+    EXPECT_THAT(world.notices(), IsEmpty());
 
     world.ask(a, 2, "x");
     EXPECT_EQ(world.ask(a, 2, "x").type, kind::queued);
@@ -162,10 +162,10 @@ TEST(LockEngine, WithdrawsWhatIsQueuedWhatIsGrantedAndWhatNeverCame) {
     EXPECT_TRUE(world.withdraw(b, 1));
     EXPECT_EQ(world.line("x"), "[1.1] 1.2");
     EXPECT_TRUE(world.withdraw(a, 1));
-    EXPECT_THAT(world.told(), ElementsAre("granted 1.2 x"));
+    EXPECT_THAT(world.notices(), ElementsAre("granted 1.2 x"));
     EXPECT_FALSE(world.withdraw(a, 1));
     EXPECT_FALSE(world.withdraw(b, 77));
-    EXPECT_THAT(world.told(), IsEmpty());
+    EXPECT_THAT(world.notices(), IsEmpty());
     EXPECT_EQ(world.line("x"), "[1.2]");
 }
 
@@ -195,7 +195,7 @@ TEST(LockEngine, BreaksTheGrantOfThatTokenOnlyAndTellsItsHolder) {
     EXPECT_EQ(world.break_grants("y", token), 0u);
     EXPECT_EQ(world.break_grants("x", 0), 0u) << "a waiter cannot be broken";
     EXPECT_EQ(world.break_grants("x", token), 1u);
-    EXPECT_THAT(world.told(), ElementsAre("look_again 1.7 x", "granted 2.8 x"));
+    EXPECT_THAT(world.notices(), ElementsAre("look_again 1.7 x", "granted 2.8 x"));
     EXPECT_EQ(world.break_grants("x", token), 0u) << "the lock has passed on";
     EXPECT_EQ(world.line("x"), "[2.8]");
 }
@@ -206,12 +206,12 @@ TEST(LockEngine, OnlyTheFirstWhoWaitsTellsTheHolder) {
     const auto b = world.open();
     const auto token = world.ask(a, 1, "x").token.value;
     world.ask(b, 1, "x");
-    EXPECT_THAT(world.told(), ElementsAre("contended 1.1 x"));
+    EXPECT_THAT(world.notices(), ElementsAre("contended 1.1 x"));
     EXPECT_EQ(world.effects[0].token, token);
     world.ask(b, 2, "x");
-    EXPECT_THAT(world.told(), IsEmpty());
+    EXPECT_THAT(world.notices(), IsEmpty());
     world.ask(b, 1, "x");
-    EXPECT_THAT(world.told(), IsEmpty()) << "asking again is no news";
+    EXPECT_THAT(world.notices(), IsEmpty()) << "asking again is no news";
 }
 
 TEST(LockEngine, CountsAsAChangeOnlyWhatOthersDid) {
@@ -246,10 +246,10 @@ TEST(LockEngine, GrantsNothingInAQuarantineAndEverythingAfterIt) {
     EXPECT_EQ(world.line("x"), "1.2");
     world.rows.now += 5s;
     world.advance("x");
-    EXPECT_THAT(world.told(), ElementsAre("granted 1.2 x"));
+    EXPECT_THAT(world.notices(), ElementsAre("granted 1.2 x"));
     world.advance("x");
     world.advance("y");
-    EXPECT_THAT(world.told(), IsEmpty());
+    EXPECT_THAT(world.notices(), IsEmpty());
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/redis/redis_replies.hpp"
-#include "unit/redis/said.hpp"
+#include "unit/redis/reply_samples.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,19 +10,19 @@
 namespace mortise::store_detail::hello_test {
 namespace {
 
-using test::said_array;
-using test::said_error;
-using test::said_number;
-using test::said_text;
-using test::said_texts;
+using test::array_reply;
+using test::error_reply;
+using test::number_reply;
+using test::text_reply;
+using test::texts_reply;
 
 redis_value greeting(const std::string& mode, const std::string& role) {
-    auto reply = said_texts({"server", "redis", "version", "7.0.15", "proto"});
-    reply.items.push_back(said_number(3));
+    auto reply = texts_reply({"server", "redis", "version", "7.0.15", "proto"});
+    reply.items.push_back(number_reply(3));
     for (const auto& each : {std::string("mode"), mode, std::string("role"), role})
-        reply.items.push_back(said_text(each));
-    reply.items.push_back(said_text("modules"));
-    reply.items.push_back(said_array({}));
+        reply.items.push_back(text_reply(each));
+    reply.items.push_back(text_reply("modules"));
+    reply.items.push_back(array_reply({}));
     return reply;
 }
 
@@ -34,7 +34,7 @@ error_code judged(const redis_value& hello, bool sentinel = false) {
 
 TEST(Hello, OfAPrimaryIsGood) {
     EXPECT_FALSE(judged(greeting("standalone", "master")));
-    EXPECT_FALSE(judge_hello({greeting("standalone", "master"), said_text("OK")}, false).code);
+    EXPECT_FALSE(judge_hello({greeting("standalone", "master"), text_reply("OK")}, false).code);
 }
 
 TEST(Hello, OfAReplicaIsThatOfAServerThatTakesNoWrites) {
@@ -53,16 +53,16 @@ TEST(Hello, OfASentinelIsGoodWhereOneIsAskedFor) {
 }
 
 TEST(Hello, MayBeAnsweredByAnError) {
-    EXPECT_EQ(judged(said_error("NOAUTH HELLO must be called")), errc::access_denied);
-    EXPECT_EQ(judged(said_error("WRONGPASS invalid")), errc::access_denied);
-    EXPECT_EQ(judged(said_error("NOPROTO unsupported protocol version")), errc::wrong_server);
-    EXPECT_EQ(judged(said_error("ERR unknown command 'HELLO'")), errc::wrong_server);
-    EXPECT_EQ(judged(said_error("LOADING Redis is loading")), errc::server_loading);
+    EXPECT_EQ(judged(error_reply("NOAUTH HELLO must be called")), errc::access_denied);
+    EXPECT_EQ(judged(error_reply("WRONGPASS invalid")), errc::access_denied);
+    EXPECT_EQ(judged(error_reply("NOPROTO unsupported protocol version")), errc::wrong_server);
+    EXPECT_EQ(judged(error_reply("ERR unknown command 'HELLO'")), errc::wrong_server);
+    EXPECT_EQ(judged(error_reply("LOADING Redis is loading")), errc::server_loading);
 }
 
 TEST(Hello, IsFollowedByADatabaseThatMustBeThere) {
     const auto failure = judge_hello(
-        {greeting("standalone", "master"), said_error("ERR DB index is out of range")}, false
+        {greeting("standalone", "master"), error_reply("ERR DB index is out of range")}, false
     );
     EXPECT_EQ(failure.code, errc::bad_config);
     EXPECT_EQ(failure.text, "ERR DB index is out of range");
@@ -71,10 +71,10 @@ TEST(Hello, IsFollowedByADatabaseThatMustBeThere) {
 TEST(Hello, IsAMap) {
     EXPECT_EQ(judge_hello({}, false).code, errc::wrong_server);
     EXPECT_EQ(judged(redis_value()), errc::wrong_server);
-    EXPECT_EQ(judged(said_text("HTTP/1.1 400 Bad Request")), errc::wrong_server);
-    EXPECT_EQ(judged(said_number(3)), errc::wrong_server);
-    EXPECT_EQ(judged(said_array({}), true), errc::wrong_server) << "it does not say what it is";
-    EXPECT_FALSE(judged(said_texts({"mode"}))) << "a key without a value says nothing";
+    EXPECT_EQ(judged(text_reply("HTTP/1.1 400 Bad Request")), errc::wrong_server);
+    EXPECT_EQ(judged(number_reply(3)), errc::wrong_server);
+    EXPECT_EQ(judged(array_reply({}), true), errc::wrong_server) << "it does not say what it is";
+    EXPECT_FALSE(judged(texts_reply({"mode"}))) << "a key without a value says nothing";
 }
 
 }  // namespace

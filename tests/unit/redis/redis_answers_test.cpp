@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/redis/redis_answers.hpp"
 #include "store/store_domain.hpp"
-#include "unit/redis/said.hpp"
+#include "unit/redis/reply_samples.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,11 +13,11 @@ namespace mortise::store_detail::redis_answers_test {
 namespace {
 
 using namespace std::chrono_literals;
-using test::said_array;
-using test::said_error;
-using test::said_number;
-using test::said_text;
-using test::said_texts;
+using test::array_reply;
+using test::error_reply;
+using test::number_reply;
+using test::text_reply;
+using test::texts_reply;
 
 // As long as that of a store can be.
 const token_domain store_domain = *token_domain::parse("a-name-of-25-characters-x");
@@ -32,23 +32,23 @@ error_code code_of(const auto& parsed) {
 std::vector<redis_value> nonsense() {
     return {
         redis_value(),
-        said_number(0),
-        said_number(-1),
-        said_text(""),
-        said_text(" "),
-        said_text("?"),
-        said_text("ok"),
-        said_error("ERR o"),
-        said_array({}),
-        said_array({said_array({})}),
-        said_array({said_number(1), said_text("o")}),
-        said_texts({"", ""}),
-        said_texts({"?", "1", "2", "3", "4"}),
+        number_reply(0),
+        number_reply(-1),
+        text_reply(""),
+        text_reply(" "),
+        text_reply("?"),
+        text_reply("ok"),
+        error_reply("ERR o"),
+        array_reply({}),
+        array_reply({array_reply({})}),
+        array_reply({number_reply(1), text_reply("o")}),
+        texts_reply({"", ""}),
+        texts_reply({"?", "1", "2", "3", "4"}),
     };
 }
 
 TEST(RedisAnswers, ToAResumptionGiveTheRunTheDomainAndTheEntries) {
-    const auto session = parse_resumed(said_texts(
+    const auto session = parse_resumed(texts_reply(
         {"o",
          run_id,
          "shop",
@@ -86,11 +86,11 @@ TEST(RedisAnswers, ToAResumptionGiveTheRunTheDomainAndTheEntries) {
 }
 
 TEST(RedisAnswers, ToAResumptionHaveALetterForEachRefusal) {
-    EXPECT_EQ(code_of(parse_resumed(said_texts({"l"}))), errc::session_lost);
-    EXPECT_EQ(code_of(parse_resumed(said_texts({"k"}))), errc::session_lost);
-    EXPECT_EQ(code_of(parse_resumed(said_texts({"f", "2"}))), errc::newer_format);
-    EXPECT_EQ(code_of(parse_resumed(said_texts({"d", "other"}))), errc::bad_config);
-    EXPECT_EQ(code_of(parse_resumed(said_texts({"u"}))), errc::store_unavailable);
+    EXPECT_EQ(code_of(parse_resumed(texts_reply({"l"}))), errc::session_lost);
+    EXPECT_EQ(code_of(parse_resumed(texts_reply({"k"}))), errc::session_lost);
+    EXPECT_EQ(code_of(parse_resumed(texts_reply({"f", "2"}))), errc::newer_format);
+    EXPECT_EQ(code_of(parse_resumed(texts_reply({"d", "other"}))), errc::bad_config);
+    EXPECT_EQ(code_of(parse_resumed(texts_reply({"u"}))), errc::store_unavailable);
 }
 
 TEST(RedisAnswers, ToAResumptionNameTheDomainOfAWholeStore) {
@@ -98,7 +98,7 @@ TEST(RedisAnswers, ToAResumptionNameTheDomainOfAWholeStore) {
     for (const char* bad : {"", "a b", "a-name-of-26-characters-xy", "shop#1"}) {
         EXPECT_EQ(
             code_of(parse_resumed(
-                said_texts({"o", run_id, bad, "0", "5", "9", "3", "0", "g p9 - 3 7 65535 n"})
+                texts_reply({"o", run_id, bad, "0", "5", "9", "3", "0", "g p9 - 3 7 65535 n"})
             )),
             errc::store_corrupt
         ) << bad;
@@ -108,49 +108,49 @@ TEST(RedisAnswers, ToAResumptionNameTheDomainOfAWholeStore) {
 }
 
 TEST(RedisAnswers, TellTheLongestTtlThatTheStoreKnows) {
-    EXPECT_EQ(parse_longest_ttl(said_texts({"5000", "86400000", "300"})), std::chrono::hours(24));
-    EXPECT_EQ(parse_longest_ttl(said_texts({})), std::chrono::milliseconds(0));
+    EXPECT_EQ(parse_longest_ttl(texts_reply({"5000", "86400000", "300"})), std::chrono::hours(24));
+    EXPECT_EQ(parse_longest_ttl(texts_reply({})), std::chrono::milliseconds(0));
     for (const char* none : {"", "-1", "1.5", "5000 1", "x", "4294967296", "99999999999999999999"})
-        EXPECT_EQ(parse_longest_ttl(said_texts({none})), std::chrono::milliseconds(0)) << none;
+        EXPECT_EQ(parse_longest_ttl(texts_reply({none})), std::chrono::milliseconds(0)) << none;
 }
 
 TEST(RedisAnswers, ToAResumptionAreCorruptIfSomethingIsMissingOrBent) {
     const std::vector<std::string> good = {
         "o", run_id, "shop", "0", "5", "9", "3", "1", "w x - 4 n"};
-    ASSERT_TRUE(parse_resumed(said_texts(good)));
+    ASSERT_TRUE(parse_resumed(texts_reply(good)));
     for (std::size_t size = 1; size < good.size(); ++size) {
         const std::vector<std::string> cut(good.begin(), good.begin() + static_cast<long>(size));
         // Six parts are a session without entries.
         EXPECT_EQ(
-            code_of(parse_resumed(said_texts(cut))),
+            code_of(parse_resumed(texts_reply(cut))),
             size == 6 ? error_code() : error_code(errc::store_corrupt)
         ) << size;
     }
     for (std::size_t at = 2; at < good.size(); ++at) {
         auto bent = good;
         bent[at] = " ";
-        EXPECT_EQ(code_of(parse_resumed(said_texts(bent))), errc::store_corrupt) << at;
+        EXPECT_EQ(code_of(parse_resumed(texts_reply(bent))), errc::store_corrupt) << at;
     }
 }
 
 TEST(RedisAnswers, ToARequestGrantQueueOrRefuse) {
-    const auto granted = parse_answer(said_text("g 5 65535 1"), store_domain);
+    const auto granted = parse_answer(text_reply("g 5 65535 1"), store_domain);
     ASSERT_TRUE(granted);
     EXPECT_EQ(granted->type, answer::kind::granted);
     EXPECT_EQ(granted->token.base(), 5u);
     EXPECT_EQ(granted->token.domain, store_domain.of_slot(65'535));
     EXPECT_EQ(granted->slot, 65'535u);
     EXPECT_TRUE(granted->contended);
-    const auto queued = parse_answer(said_text("q 3 0"), store_domain);
+    const auto queued = parse_answer(text_reply("q 3 0"), store_domain);
     ASSERT_TRUE(queued);
     EXPECT_EQ(queued->type, answer::kind::queued);
     EXPECT_EQ(queued->position, 3u);
     EXPECT_FALSE(queued->contended);
-    const auto refused = parse_answer(said_text("n"), store_domain);
+    const auto refused = parse_answer(text_reply("n"), store_domain);
     ASSERT_TRUE(refused);
     EXPECT_EQ(refused->type, answer::kind::refused);
-    EXPECT_EQ(code_of(parse_answer(said_text("l"), store_domain)), errc::session_lost);
-    EXPECT_EQ(code_of(parse_answer(said_text("c"), store_domain)), errc::capacity_differs);
+    EXPECT_EQ(code_of(parse_answer(text_reply("l"), store_domain)), errc::session_lost);
+    EXPECT_EQ(code_of(parse_answer(text_reply("c"), store_domain)), errc::capacity_differs);
 }
 
 TEST(RedisAnswers, ToARequestAreCorruptBeyondTheirLimits) {
@@ -173,31 +173,31 @@ TEST(RedisAnswers, ToARequestAreCorruptBeyondTheirLimits) {
           "q 1 0 0",
           "n 1",
           "x"})
-        EXPECT_EQ(code_of(parse_answer(said_text(bad), store_domain)), errc::store_corrupt) << bad;
+        EXPECT_EQ(code_of(parse_answer(text_reply(bad), store_domain)), errc::store_corrupt) << bad;
 }
 
 TEST(RedisAnswers, ToAReleaseSayWhetherItWasHeld) {
-    EXPECT_EQ(parse_released(said_text("y")).value(), true);
-    EXPECT_EQ(parse_released(said_text("n")).value(), false);
-    EXPECT_EQ(code_of(parse_released(said_text("l"))), errc::session_lost);
+    EXPECT_EQ(parse_released(text_reply("y")).value(), true);
+    EXPECT_EQ(parse_released(text_reply("n")).value(), false);
+    EXPECT_EQ(code_of(parse_released(text_reply("l"))), errc::session_lost);
 }
 
 TEST(RedisAnswers, ToAnEndSayWhetherThereIsMore) {
-    EXPECT_EQ(parse_ended(said_text("m")).value(), true);
-    EXPECT_EQ(parse_ended(said_text("o")).value(), false);
-    EXPECT_FALSE(parse_done(said_text("o")));
-    EXPECT_EQ(parse_done(said_text("l")), errc::session_lost);
+    EXPECT_EQ(parse_ended(text_reply("m")).value(), true);
+    EXPECT_EQ(parse_ended(text_reply("o")).value(), false);
+    EXPECT_FALSE(parse_done(text_reply("o")));
+    EXPECT_EQ(parse_done(text_reply("l")), errc::session_lost);
 }
 
 TEST(RedisAnswers, ToADrawGiveARangeOfTokens) {
-    const auto range = parse_drawn(said_text("d 5 2"), store_domain);
+    const auto range = parse_drawn(text_reply("d 5 2"), store_domain);
     ASSERT_TRUE(range);
     EXPECT_EQ(range->first, (fencing_token{5u << fencing_token::sequence_bits, store_domain}));
     EXPECT_EQ(range->count, 2u << fencing_token::sequence_bits);
-    EXPECT_TRUE(parse_drawn(said_text("d 9007199254740991 1"), store_domain));
-    EXPECT_EQ(code_of(parse_drawn(said_text("l"), store_domain)), errc::session_lost);
-    EXPECT_EQ(code_of(parse_drawn(said_text("n"), store_domain)), errc::lease_lost);
-    EXPECT_EQ(code_of(parse_drawn(said_text("s"), store_domain)), errc::unsupported);
+    EXPECT_TRUE(parse_drawn(text_reply("d 9007199254740991 1"), store_domain));
+    EXPECT_EQ(code_of(parse_drawn(text_reply("l"), store_domain)), errc::session_lost);
+    EXPECT_EQ(code_of(parse_drawn(text_reply("n"), store_domain)), errc::lease_lost);
+    EXPECT_EQ(code_of(parse_drawn(text_reply("s"), store_domain)), errc::unsupported);
     for (const char* bad :
          {"d",
           "d 5",
@@ -208,11 +208,11 @@ TEST(RedisAnswers, ToADrawGiveARangeOfTokens) {
           "d 1 9007199254740992",
           "d 5 1 1",
           "d x 1"})
-        EXPECT_EQ(code_of(parse_drawn(said_text(bad), store_domain)), errc::store_corrupt) << bad;
+        EXPECT_EQ(code_of(parse_drawn(text_reply(bad), store_domain)), errc::store_corrupt) << bad;
 }
 
 TEST(RedisAnswers, ToAHeartbeatCountAndTellTheNextDeadline) {
-    const auto beat = parse_beat(said_text("o " + run_id + " 9 2 1 1 1500 77 60"));
+    const auto beat = parse_beat(text_reply("o " + run_id + " 9 2 1 1 1500 77 60"));
     ASSERT_TRUE(beat);
     EXPECT_EQ(beat->value.incarnation, (random_id{1, 2}));
     EXPECT_EQ(beat->value.changes, 9u);
@@ -223,13 +223,13 @@ TEST(RedisAnswers, ToAHeartbeatCountAndTellTheNextDeadline) {
     EXPECT_EQ(beat->run, run_id);
     EXPECT_EQ(beat->deadline, 77u);
     EXPECT_EQ(beat->value.quarantine, 60us);
-    const auto alone = parse_beat(said_text("o - 9 2 1 0 - 78 0"));
+    const auto alone = parse_beat(text_reply("o - 9 2 1 0 - 78 0"));
     ASSERT_TRUE(alone);
     EXPECT_FALSE(alone->value.incarnation);
     EXPECT_FALSE(alone->value.next_deadline);
     EXPECT_FALSE(alone->watches);
-    EXPECT_EQ(code_of(parse_beat(said_text("l"))), errc::session_lost);
-    EXPECT_EQ(code_of(parse_beat(said_text("r"))), errc::store_replaced);
+    EXPECT_EQ(code_of(parse_beat(text_reply("l"))), errc::session_lost);
+    EXPECT_EQ(code_of(parse_beat(text_reply("r"))), errc::store_replaced);
     for (const char* bad :
          {"o",
           "o r",
@@ -245,29 +245,29 @@ TEST(RedisAnswers, ToAHeartbeatCountAndTellTheNextDeadline) {
           "o r 1 2 3 1 - 7 x",
           "o r 1 2 3 1 - 7 0 1",
           "q r 1 2 3 1 - 7 0"})
-        EXPECT_EQ(code_of(parse_beat(said_text(bad))), errc::store_corrupt) << bad;
+        EXPECT_EQ(code_of(parse_beat(text_reply(bad))), errc::store_corrupt) << bad;
     EXPECT_GE(
-        parse_beat(said_text("o r 1 2 3 1 18446744073709551615 7 0"))->value.next_deadline, 0us
+        parse_beat(text_reply("o r 1 2 3 1 18446744073709551615 7 0"))->value.next_deadline, 0us
     );
 }
 
 TEST(RedisAnswers, ToALookGiveTheEntries) {
     const auto view =
-        parse_view(said_texts({"o", "5", "9", "3", "0", "g x - 3 7 0 n"}), store_domain);
+        parse_view(texts_reply({"o", "5", "9", "3", "0", "g x - 3 7 0 n"}), store_domain);
     ASSERT_TRUE(view);
     EXPECT_EQ(view->changes, 9u);
     ASSERT_EQ(view->entries.size(), 1u);
     EXPECT_EQ(view->entries[0].token.domain, store_domain);
-    EXPECT_EQ(code_of(parse_view(said_texts({"l"}), store_domain)), errc::session_lost);
-    EXPECT_EQ(code_of(parse_view(said_texts({"o"}), store_domain)), errc::store_corrupt);
-    EXPECT_EQ(code_of(parse_view(said_text("o"), store_domain)), errc::store_corrupt)
+    EXPECT_EQ(code_of(parse_view(texts_reply({"l"}), store_domain)), errc::session_lost);
+    EXPECT_EQ(code_of(parse_view(texts_reply({"o"}), store_domain)), errc::store_corrupt);
+    EXPECT_EQ(code_of(parse_view(text_reply("o"), store_domain)), errc::store_corrupt)
         << "a text where a list is due";
 }
 
 TEST(RedisAnswers, GiveAnAgeWhateverTheClocksSay) {
     const auto age = [](const std::string& now, const std::string& since) {
         const auto view = parse_view(
-            said_texts({"o", now, "9", "3", "0", "g x - " + since + " 7 0 n"}), store_domain
+            texts_reply({"o", now, "9", "3", "0", "g x - " + since + " 7 0 n"}), store_domain
         );
         return view ? view->entries.at(0).age : clock::duration(-1);
     };
@@ -277,19 +277,19 @@ TEST(RedisAnswers, GiveAnAgeWhateverTheClocksSay) {
 }
 
 redis_value party(const std::string& entry, const std::string& id = holder_id) {
-    return said_texts({id, "host", "label", "42", entry, "5200000"});
+    return texts_reply({id, "host", "label", "42", entry, "5200000"});
 }
 
 TEST(RedisAnswers, ListLocksWithThoseWhoHoldAndWait) {
-    const auto locks = parse_locks(said_array(
-        {said_text("5000000"),
-         said_text("shop"),
-         said_array(
-             {said_text("pool"),
-              said_number(7),
-              said_array({party("g p4 250 3000000 77 2 pool"), party("w p4 - 4000000 pool")})}
+    const auto locks = parse_locks(array_reply(
+        {text_reply("5000000"),
+         text_reply("shop"),
+         array_reply(
+             {text_reply("pool"),
+              number_reply(7),
+              array_reply({party("g p4 250 3000000 77 2 pool"), party("w p4 - 4000000 pool")})}
          ),
-         said_array({said_text("door"), said_number(0), said_array({})})}
+         array_reply({text_reply("door"), number_reply(0), array_reply({})})}
     ));
     ASSERT_TRUE(locks);
     ASSERT_EQ(locks->size(), 2u);
@@ -312,26 +312,26 @@ TEST(RedisAnswers, ListLocksWithThoseWhoHoldAndWait) {
 }
 
 TEST(RedisAnswers, ListNothingWhereThereIsNoStore) {
-    const auto none = parse_locks(said_texts({"5", ""}));
+    const auto none = parse_locks(texts_reply({"5", ""}));
     ASSERT_TRUE(none);
     EXPECT_TRUE(none->empty());
 }
 
 TEST(RedisAnswers, ListNoLocksThatAreBent) {
     const auto listed = [](const redis_value& lock, const std::string& domain = "shop") {
-        return code_of(parse_locks(said_array({said_text("5"), said_text(domain), lock})));
+        return code_of(parse_locks(array_reply({text_reply("5"), text_reply(domain), lock})));
     };
     const auto with = [](const redis_value& each) {
-        return said_array({said_text("n"), said_number(1), said_array({each})});
+        return array_reply({text_reply("n"), number_reply(1), array_reply({each})});
     };
     ASSERT_FALSE(listed(with(party("w x - 1 n"))));
     for (const auto& bad :
-         {said_text("n"),
-          said_array({said_text("n"), said_number(1)}),
-          said_array({said_text("n"), said_number(-1), said_array({})}),
-          with(said_text("x")),
-          with(said_texts({holder_id, "h", "l", "42"})),
-          with(said_texts({holder_id, "h", "l", "-42", "w x - 1 n"})),
+         {text_reply("n"),
+          array_reply({text_reply("n"), number_reply(1)}),
+          array_reply({text_reply("n"), number_reply(-1), array_reply({})}),
+          with(text_reply("x")),
+          with(texts_reply({holder_id, "h", "l", "42"})),
+          with(texts_reply({holder_id, "h", "l", "-42", "w x - 1 n"})),
           with(party("w x - 1 n", "short")),
           with(party("w x - 1")),
           with(party("g p9 - 1 5 65536 n"))})
@@ -344,21 +344,21 @@ TEST(RedisAnswers, ListNoLocksThatAreBent) {
 
 TEST(RedisAnswers, GiveNamesAsTheyAre) {
     EXPECT_EQ(
-        parse_names(said_texts({"0", "a b", ""})).value(),
+        parse_names(texts_reply({"0", "a b", ""})).value(),
         (std::vector<std::string>{"0", "a b", ""})
     );
-    EXPECT_TRUE(parse_names(said_array({})).value().empty());
+    EXPECT_TRUE(parse_names(array_reply({})).value().empty());
     EXPECT_EQ(
-        code_of(parse_names(said_array({said_text("0"), said_number(1)}))), errc::store_corrupt
+        code_of(parse_names(array_reply({text_reply("0"), number_reply(1)}))), errc::store_corrupt
     );
-    EXPECT_EQ(code_of(parse_names(said_text("o"))), errc::store_corrupt);
+    EXPECT_EQ(code_of(parse_names(text_reply("o"))), errc::store_corrupt);
 }
 
 TEST(RedisAnswers, SayWhetherAGrantWasBroken) {
-    EXPECT_EQ(parse_broken(said_number(0)).value(), false);
-    EXPECT_EQ(parse_broken(said_number(2)).value(), true);
-    EXPECT_EQ(code_of(parse_broken(said_number(-1))), errc::store_corrupt);
-    EXPECT_EQ(code_of(parse_broken(said_text("1"))), errc::store_corrupt);
+    EXPECT_EQ(parse_broken(number_reply(0)).value(), false);
+    EXPECT_EQ(parse_broken(number_reply(2)).value(), true);
+    EXPECT_EQ(code_of(parse_broken(number_reply(-1))), errc::store_corrupt);
+    EXPECT_EQ(code_of(parse_broken(text_reply("1"))), errc::store_corrupt);
 }
 
 std::string fields_of(const std::vector<std::string>& parts) {
@@ -372,7 +372,7 @@ TEST(RedisAnswers, GiveTheRecordsOfBrokenLocks) {
     const std::string one =
         fields_of({"1700000000000000", "a:name", "77", "2", "me", "why: 3:x", "1", "h", "42", "l"});
     const std::string other = fields_of({"1", "b", "1", "0", "", "", "0"});
-    const auto all = parse_breaks(said_texts({one, other}), "", store_domain);
+    const auto all = parse_breaks(texts_reply({one, other}), "", store_domain);
     ASSERT_TRUE(all);
     ASSERT_EQ(all->size(), 2u);
     const auto& record = all->at(0);
@@ -383,8 +383,8 @@ TEST(RedisAnswers, GiveTheRecordsOfBrokenLocks) {
     EXPECT_EQ(record.who, "me");
     EXPECT_EQ(record.why, "why: 3:x");
     EXPECT_NE(record.holder.find("42"), std::string::npos);
-    EXPECT_EQ(parse_breaks(said_texts({one, other}), "b", store_domain)->size(), 1u);
-    EXPECT_TRUE(parse_breaks(said_array({}), "", store_domain)->empty());
+    EXPECT_EQ(parse_breaks(texts_reply({one, other}), "b", store_domain)->size(), 1u);
+    EXPECT_TRUE(parse_breaks(array_reply({}), "", store_domain)->empty());
 }
 
 TEST(RedisAnswers, GiveNoRecordThatIsCutOrBent) {
@@ -394,7 +394,7 @@ TEST(RedisAnswers, GiveNoRecordThatIsCutOrBent) {
     for (std::size_t size = 0; size < good.size(); ++size) {
         if (size == whole)
             continue;  // Holders may be none.
-        const auto cut = parse_breaks(said_texts({good.substr(0, size)}), "", store_domain);
+        const auto cut = parse_breaks(texts_reply({good.substr(0, size)}), "", store_domain);
         EXPECT_EQ(code_of(cut), errc::store_corrupt) << size;
     }
     for (const auto& bad :
@@ -405,7 +405,7 @@ TEST(RedisAnswers, GiveNoRecordThatIsCutOrBent) {
           std::string("18446744073709551615:1"),
           std::string("99999999999999999999:1"),
           std::string("-1:1")})
-        EXPECT_EQ(code_of(parse_breaks(said_texts({bad}), "", store_domain)), errc::store_corrupt)
+        EXPECT_EQ(code_of(parse_breaks(texts_reply({bad}), "", store_domain)), errc::store_corrupt)
             << bad;
 }
 

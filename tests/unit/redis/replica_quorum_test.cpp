@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/redis/replica_quorum.hpp"
 #include "support/co_world.hpp"
-#include "unit/redis/said.hpp"
+#include "unit/redis/reply_samples.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,9 +14,9 @@ namespace mortise::store_detail::replica_quorum_test {
 namespace {
 
 using namespace std::chrono_literals;
-using test::said_error;
-using test::said_number;
-using test::said_text;
+using test::error_reply;
+using test::number_reply;
+using test::text_reply;
 
 constexpr auto limit = 500ms;
 
@@ -24,8 +24,8 @@ constexpr auto limit = 500ms;
 class fake_server {
 public:
     redis_failure to_open;
-    redis_value to_write = said_text("o");
-    redis_value to_wait = said_number(2);
+    redis_value to_write = text_reply("o");
+    redis_value to_wait = number_reply(2);
     bool silent = false;
     bool forgets_scripts = false;  ///< Until it is told one again.
 
@@ -72,7 +72,7 @@ public:
         if (command.front() == "EVAL")
             server_.forgets_scripts = false;
         if (command.front() == "EVALSHA" && server_.forgets_scripts)
-            co_return said_error("NOSCRIPT No matching script.");
+            co_return error_reply("NOSCRIPT No matching script.");
         co_return command.front() == "WAIT" ? server_.to_wait : server_.to_write;
     }
 
@@ -168,26 +168,26 @@ TEST_F(ReplicaQuorum, WritesBeforeItWaitsOnOneConnection) {
 }
 
 TEST_F(ReplicaQuorum, ConfirmsNothingIfNothingWasWritten) {
-    server_.to_write = said_text("l");
+    server_.to_write = text_reply("l");
     EXPECT_EQ(code_of("a"), errc::outcome_unknown);
     EXPECT_EQ(server_.take(), (texts{"1 open", "1 EVAL text 0 a", "1 WAIT 2 500", "1 close"}));
-    server_.to_write = said_text("o");
+    server_.to_write = text_reply("o");
     EXPECT_FALSE(code_of("b"));
     EXPECT_EQ(server_.take(), (texts{"2 open", "2 EVAL text 0 b", "2 WAIT 2 500"}));
 }
 
 TEST_F(ReplicaQuorum, TellsThatItsServerIsAnotherOne) {
-    server_.to_write = said_text("x");
+    server_.to_write = text_reply("x");
     const auto reply = ask("a");
     EXPECT_EQ(reply->code, errc::outcome_unknown);
     EXPECT_TRUE(reply->elsewhere);
-    server_.to_write = said_text("l");
+    server_.to_write = text_reply("l");
     EXPECT_FALSE(ask("b")->elsewhere);
     EXPECT_EQ(server_.wires, 2u);
 }
 
 TEST_F(ReplicaQuorum, AsksForEachGrantAndTellsWhichAreMissing) {
-    server_.to_write = said_text("o 7 9");
+    server_.to_write = text_reply("o 7 9");
     const auto reply = ask("a", limit, {{7, 70}, {8, 80}, {9, 90}});
     EXPECT_FALSE(reply->code);
     EXPECT_EQ(reply->missing, (std::vector<request_id>{7, 9}));
@@ -206,19 +206,19 @@ TEST_F(ReplicaQuorum, SendsItsScriptAgainToAServerThatForgotIt) {
 }
 
 TEST_F(ReplicaQuorum, KeepsItsConnectionIfThereAreTooFewReplicas) {
-    server_.to_wait = said_number(1);
+    server_.to_wait = number_reply(1);
     EXPECT_EQ(code_of("a"), errc::not_enough_replicas);
-    server_.to_wait = said_error("ERR WAIT cannot be used with replica instances");
+    server_.to_wait = error_reply("ERR WAIT cannot be used with replica instances");
     EXPECT_EQ(code_of("b"), errc::not_enough_replicas);
-    server_.to_wait = said_number(3);
+    server_.to_wait = number_reply(3);
     EXPECT_FALSE(code_of("c"));
     EXPECT_EQ(server_.wires, 1u);
 }
 
 TEST_F(ReplicaQuorum, TellsWhyTheServerRefuses) {
-    server_.to_write = said_error("OOM command not allowed");
+    server_.to_write = error_reply("OOM command not allowed");
     EXPECT_EQ(code_of("a"), errc::store_full);
-    server_.to_write = said_error("READONLY You can't write against a read only replica.");
+    server_.to_write = error_reply("READONLY You can't write against a read only replica.");
     EXPECT_EQ(code_of("b"), errc::read_only_server);
     EXPECT_EQ(
         server_.take(),

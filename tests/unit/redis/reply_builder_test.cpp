@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/redis/redis_replies.hpp"
-#include "unit/redis/said.hpp"
+#include "unit/redis/reply_samples.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,10 +13,10 @@ namespace mortise::store_detail::reply_builder_test {
 namespace {
 
 using boost::redis::resp3::type;
-using test::said_array;
-using test::said_error;
-using test::said_number;
-using test::said_text;
+using test::array_reply;
+using test::error_reply;
+using test::number_reply;
+using test::text_reply;
 
 using node = boost::redis::resp3::basic_node<std::string_view>;
 
@@ -43,20 +43,20 @@ redis_value built(const std::vector<node>& nodes) {
 }
 
 TEST(ReplyBuilder, MakesAValueOfASingleNode) {
-    EXPECT_EQ(built({one(type::simple_string, "OK")}), said_text("OK"));
-    EXPECT_EQ(built({one(type::blob_string, "a\r\n")}), said_text("a\r\n"));
-    EXPECT_EQ(built({one(type::verbatim_string, "txt:a")}), said_text("txt:a"));
-    EXPECT_EQ(built({one(type::doublean, "1.5")}), said_text("1.5"));
-    EXPECT_EQ(built({one(type::boolean, "t")}), said_text("t"));
-    EXPECT_EQ(built({one(type::number, "-9223372036854775808")}), said_number(INT64_MIN));
+    EXPECT_EQ(built({one(type::simple_string, "OK")}), text_reply("OK"));
+    EXPECT_EQ(built({one(type::blob_string, "a\r\n")}), text_reply("a\r\n"));
+    EXPECT_EQ(built({one(type::verbatim_string, "txt:a")}), text_reply("txt:a"));
+    EXPECT_EQ(built({one(type::doublean, "1.5")}), text_reply("1.5"));
+    EXPECT_EQ(built({one(type::boolean, "t")}), text_reply("t"));
+    EXPECT_EQ(built({one(type::number, "-9223372036854775808")}), number_reply(INT64_MIN));
     EXPECT_EQ(built({one(type::null, "")}), redis_value());
-    EXPECT_EQ(built({one(type::simple_error, "ERR no")}), said_error("ERR no"));
-    EXPECT_EQ(built({one(type::blob_error, "ERR no")}), said_error("ERR no"));
+    EXPECT_EQ(built({one(type::simple_error, "ERR no")}), error_reply("ERR no"));
+    EXPECT_EQ(built({one(type::blob_error, "ERR no")}), error_reply("ERR no"));
 }
 
 TEST(ReplyBuilder, TakesANumberThatIsNoneForZero) {
     for (const char* bad : {"", "x", "9223372036854775808"})
-        EXPECT_EQ(built({one(type::number, bad)}), said_number(0)) << bad;
+        EXPECT_EQ(built({one(type::number, bad)}), number_reply(0)) << bad;
 }
 
 TEST(ReplyBuilder, MakesArraysOfArrays) {
@@ -70,10 +70,10 @@ TEST(ReplyBuilder, MakesArraysOfArrays) {
              one(type::null, ""),
              one(type::blob_string, "last")}
         ),
-        said_array(
-            {said_number(1),
-             said_array({said_array({said_text("deep")}), redis_value()}),
-             said_text("last")}
+        array_reply(
+            {number_reply(1),
+             array_reply({array_reply({text_reply("deep")}), redis_value()}),
+             text_reply("last")}
         )
     );
 }
@@ -81,16 +81,16 @@ TEST(ReplyBuilder, MakesArraysOfArrays) {
 TEST(ReplyBuilder, EndsEveryArrayThatItsLastItemCompletes) {
     EXPECT_EQ(
         built({many(type::array, 1), many(type::array, 1), many(type::array, 0)}),
-        said_array({said_array({said_array({})})})
+        array_reply({array_reply({array_reply({})})})
     );
 }
 
 TEST(ReplyBuilder, CompletesAnEmptyArrayAtOnce) {
     for (const type kind : {type::array, type::map, type::set, type::push})
-        EXPECT_EQ(built({many(kind, 0)}), said_array({}));
+        EXPECT_EQ(built({many(kind, 0)}), array_reply({}));
     EXPECT_EQ(
         built({many(type::array, 2), many(type::array, 0), one(type::number, "2")}),
-        said_array({said_array({}), said_number(2)})
+        array_reply({array_reply({}), number_reply(2)})
     );
 }
 
@@ -104,7 +104,9 @@ TEST(ReplyBuilder, MakesAMapAnArrayOfKeysAndValues) {
              many(type::set, 1),
              one(type::number, "2")}
         ),
-        said_array({said_text("a"), said_number(1), said_text("b"), said_array({said_number(2)})})
+        array_reply(
+            {text_reply("a"), number_reply(1), text_reply("b"), array_reply({number_reply(2)})}
+        )
     );
 }
 
@@ -116,14 +118,14 @@ TEST(ReplyBuilder, MakesAPushAnArray) {
              one(type::blob_string, "channel"),
              one(type::blob_string, "a")}
         ),
-        said_array({said_text("message"), said_text("channel"), said_text("a")})
+        array_reply({text_reply("message"), text_reply("channel"), text_reply("a")})
     );
 }
 
 TEST(ReplyBuilder, KeepsErrorsInsideOfArrays) {
     EXPECT_EQ(
         built({many(type::array, 2), one(type::simple_error, "ERR a"), one(type::number, "1")}),
-        said_array({said_error("ERR a"), said_number(1)})
+        array_reply({error_reply("ERR a"), number_reply(1)})
     );
 }
 
@@ -132,9 +134,9 @@ TEST(ReplyBuilder, BeginsAnewAfterEachValue) {
     for (int i = 0; i < 3; ++i) {
         EXPECT_EQ(
             built(from, {many(type::array, 1), one(type::number, "7")}),
-            said_array({said_number(7)})
+            array_reply({number_reply(7)})
         );
-        EXPECT_EQ(built(from, {one(type::simple_string, "OK")}), said_text("OK"));
+        EXPECT_EQ(built(from, {one(type::simple_string, "OK")}), text_reply("OK"));
     }
 }
 

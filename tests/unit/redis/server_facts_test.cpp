@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/redis/server_facts.hpp"
-#include "unit/redis/said.hpp"
+#include "unit/redis/reply_samples.hpp"
 
 #include <gtest/gtest.h>
 
@@ -17,9 +17,9 @@ accepted_risks reckless() {
     return all;
 }
 
-using test::said_error;
-using test::said_number;
-using test::said_texts;
+using test::error_reply;
+using test::number_reply;
+using test::texts_reply;
 
 const std::string info_report = "# Server\r\nredis_version:7.2.4\r\n\r\n# Memory\r\n"
                                 "maxmemory_policy:noeviction\r\n# Persistence\r\naof_enabled:1\r\n"
@@ -28,7 +28,7 @@ const std::string info_report = "# Server\r\nredis_version:7.2.4\r\n\r\n# Memory
 server_facts strict_facts() {
     server_facts facts;
     facts.read_info(info_report);
-    facts.read_config(said_texts({"appendfsync", "always", "no-appendfsync-on-rewrite", "no"}));
+    facts.read_config(texts_reply({"appendfsync", "always", "no-appendfsync-on-rewrite", "no"}));
     return facts;
 }
 
@@ -103,9 +103,9 @@ TEST(ServerFacts, AreStrictOnlyWhereNothingIsEverForgotten) {
 TEST(ServerFacts, AreNotReadFromAnythingButPairs) {
     server_facts facts;
     facts.read_config(redis_value());
-    facts.read_config(said_number(1));
-    facts.read_config(said_texts({"appendfsync"}));
-    facts.read_config(said_texts({"other", "appendfsync", "x", "y", "no-appendfsync-on-rewrite"}));
+    facts.read_config(number_reply(1));
+    facts.read_config(texts_reply({"appendfsync"}));
+    facts.read_config(texts_reply({"other", "appendfsync", "x", "y", "no-appendfsync-on-rewrite"}));
     EXPECT_EQ(facts.append_fsync, "");
     EXPECT_FALSE(facts.fsync_stops_on_rewrite);
 }
@@ -119,7 +119,7 @@ TEST(ServerFacts, ThatAreNotToldAreNoGoodNews) {
 
 TEST(ServerFacts, AreNotHiddenByAServerThatCannotAnswerNow) {
     server_facts facts;
-    const auto of = [&](const char* error) { return facts.read_answer(said_error(error)).code; };
+    const auto of = [&](const char* error) { return facts.read_answer(error_reply(error)).code; };
     EXPECT_EQ(of("LOADING Redis is loading the dataset in memory"), errc::server_loading);
     EXPECT_EQ(of("BUSY Redis is busy running a script"), errc::server_busy);
     EXPECT_EQ(facts.read_answer(error_code(errc::outcome_unknown)).code, errc::store_unavailable);

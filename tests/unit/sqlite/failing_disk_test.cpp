@@ -40,11 +40,11 @@ TEST(SqliteFailingDisk, AFailedWriteIsReportedAndDoesNotLast) {
         }
         if (!failed || user.asked() != errc::store_unavailable || user.state.explain().empty())
             return false;
-        user.told();
+        user.take_notices();
         limit_files_to(RLIM_INFINITY);
         // The new connection sees what is true, and tells the client to look.
         const auto held = user.ask("after");
-        return held.type == answer::kind::granted && user.told() == "look_again";
+        return held.type == answer::kind::granted && user.take_notices() == "look_again";
     }));
     // The rows say what the child believed to hold.
     EXPECT_EQ(folder.sql("SELECT count(*) FROM entry WHERE name = x'61' AND queued = 0"), 1);

@@ -92,32 +92,32 @@ bool state_user::break_(
     return out.value;
 }
 
-std::string state_user::told() {
-    return std::exchange(told_, std::string());
+std::string state_user::take_notices() {
+    return std::exchange(notices_, std::string());
 }
 
 void state_user::keep(const std::vector<store_detail::notice>& notices) {
     for (const auto& each : notices) {
-        if (!told_.empty())
-            told_ += ' ';
+        if (!notices_.empty())
+            notices_ += ' ';
         switch (each.kind) {
         case store_event::kind::granted:
-            told_ += "granted " + std::to_string(each.id);
+            notices_ += "granted " + std::to_string(each.id);
             break;
         case store_event::kind::contended:
-            told_ += "contended " + std::to_string(each.id);
+            notices_ += "contended " + std::to_string(each.id);
             break;
         case store_event::kind::session_lost:
-            told_ += "session_lost";
+            notices_ += "session_lost";
             break;
         case store_event::kind::look_again:
-            told_ += "look_again";
+            notices_ += "look_again";
             break;
         case store_event::kind::unsure:
-            told_ += "unsure";
+            notices_ += "unsure";
             break;
         case store_event::kind::changed:
-            told_ += "changed";
+            notices_ += "changed";
             break;
         }
     }

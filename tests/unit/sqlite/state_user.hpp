@@ -61,7 +61,7 @@ public:
     bool break_(const std::string& name, const fencing_token& token, const std::string& why);
 
     /// Returns the notices of the calls since the last time: "granted 1 look_again" and so on.
-    std::string told();
+    std::string take_notices();
 
     store_detail::sqlite_state state;
     store_detail::opened_session opened;
@@ -72,7 +72,7 @@ private:
     const still_clock& time_;
     request_id last_id_ = 0;
     error_code asked_;
-    std::string told_;
+    std::string notices_;
 };
 
 }  // namespace mortise::test

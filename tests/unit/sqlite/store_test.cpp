@@ -65,7 +65,7 @@ TEST_F(SqliteStore, AReleaseWakesTheNextAndTellsTheHolderOfTheWait) {
     EXPECT_TRUE(other.hears("granted 1"));
     EXPECT_GT(other.token().value, first.value);
     EXPECT_EQ(other.token().domain, first.domain);
-    EXPECT_EQ(one.told(), "");
+    EXPECT_EQ(one.take_notices(), "");
 }
 
 TEST_F(SqliteStore, AStoreThatLetsGoWithoutAFarewellIsReplacedAtOnce) {
@@ -168,7 +168,7 @@ TEST_F(SqliteStore, RubbishInTheInboxIsDroppedAndForgeriesGrantNothing) {
     const auto foreign = store_detail::encode({hint::kind::changed, key + 100, 0});
     send(box, foreign.data(), foreign.size());
     EXPECT_FALSE(waiter.hears("granted", 100ms));
-    EXPECT_EQ(waiter.told(), "");
+    EXPECT_EQ(waiter.take_notices(), "");
     holder.release("a", 1, held);
     EXPECT_TRUE(waiter.hears("granted 1")) << "the inbox still works";
 }
@@ -207,7 +207,7 @@ TEST_F(SqliteStore, AStoreThatWasMovedAwayIsNoticedAndTheNextSessionBeginsAnew) 
     EXPECT_TRUE(user.beat());
     EXPECT_EQ(folder.sql("SELECT count(*) FROM session"), 1);
     user.ask("b");
-    world.until([&] { return !user.told().empty(); }, 0ms);
+    world.until([&] { return !user.take_notices().empty(); }, 0ms);
     EXPECT_NE(world.get(user.port().list("", 10, 10))->size(), 0u);
     EXPECT_NE(
         folder.sql(
@@ -272,7 +272,7 @@ TEST_F(SqliteStore, NothingComesAfterDetach) {
     waiter.port().detach();
     holder.release("a", 1, holder.token());
     world.until([] { return false; }, 50ms);
-    EXPECT_EQ(waiter.told(), "");
+    EXPECT_EQ(waiter.take_notices(), "");
     EXPECT_EQ(holder.ask("a").type, answer::kind::granted)
         << "a client that has gone holds nothing";
 }

@@ -64,10 +64,10 @@ result<heartbeat> store_user::beat() {
 }
 
 bool store_user::hears(const std::string& text, clock::duration limit) {
-    const auto heard = [&] { return told_.find(text) != std::string::npos; };
+    const auto heard = [&] { return notices_.find(text) != std::string::npos; };
     if (!world_.until(heard, limit))
         return false;
-    told_.clear();
+    notices_.clear();
     return true;
 }
 
@@ -75,22 +75,22 @@ void store_user::on_store_event(const store_event& event) noexcept {
     switch (event.type) {
     case store_event::kind::granted:
         token_ = event.token;
-        told_ += "granted " + std::to_string(event.id) + ' ';
+        notices_ += "granted " + std::to_string(event.id) + ' ';
         break;
     case store_event::kind::contended:
-        told_ += "contended " + std::to_string(event.id) + ' ';
+        notices_ += "contended " + std::to_string(event.id) + ' ';
         break;
     case store_event::kind::session_lost:
-        told_ += "session_lost " + event.why.message() + ' ';
+        notices_ += "session_lost " + event.why.message() + ' ';
         break;
     case store_event::kind::look_again:
-        told_ += "look_again ";
+        notices_ += "look_again ";
         break;
     case store_event::kind::unsure:
-        told_ += "unsure ";
+        notices_ += "unsure ";
         break;
     case store_event::kind::changed:
-        told_ += "changed ";
+        notices_ += "changed ";
         break;
     }
 }

@@ -55,7 +55,7 @@ public:
     void drop();
 
     /// "granted 1", "session_lost store_replaced", ... in order of arrival; taken out.
-    std::string told() { return std::exchange(told_, std::string()); }
+    std::string take_notices() { return std::exchange(notices_, std::string()); }
     bool hears(const std::string& text, clock::duration limit = std::chrono::seconds(10));
 
     store& port() { return *store_; }
@@ -69,7 +69,7 @@ private:
     std::unique_ptr<store> store_;
     request_id last_id_ = 0;
     fencing_token token_;
-    std::string told_;
+    std::string notices_;
 };
 
 }  // namespace mortise::test

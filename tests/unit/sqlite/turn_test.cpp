@@ -100,7 +100,7 @@ TEST_F(SqliteTurn, IsOneTransaction) {
     EXPECT_EQ(commits(folder), before + 1);
     EXPECT_EQ(replies, (std::vector<std::string>{"b", "a"})) << "in their order";
     EXPECT_EQ(folder.sql("SELECT count(*) FROM entry WHERE queued = 0"), 2);
-    EXPECT_EQ(user.told(), "") << "their answers say what they got";
+    EXPECT_EQ(user.take_notices(), "") << "their answers say what they got";
 }
 
 TEST_F(SqliteTurn, IsSplitIfItWouldHoldUpOthers) {
@@ -136,7 +136,7 @@ TEST_F(SqliteTurn, TellsOfTheGrantsThatNoAnswerSays) {
     ASSERT_EQ(user.ask("a").type, answer::kind::queued);
     run(release(user, held(1, "a", first)), request(user, 3, "b"));
     EXPECT_TRUE(user.hears("granted 2"));
-    EXPECT_EQ(user.told(), "");
+    EXPECT_EQ(user.take_notices(), "");
 }
 
 TEST_F(SqliteTurn, IsAbortedWithItsStore) {

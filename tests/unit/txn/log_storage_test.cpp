@@ -60,7 +60,7 @@ protected:
         return txn::reply::ahead(seen);
     }
     /// Whether the log says nothing else of that one than what was told.
-    bool told_of(const txn::gid& gid, bool confirmed) {
+    bool agrees(const txn::gid& gid, bool confirmed) {
         const auto code = code_of([&] { static_cast<void>(asked(gid)); });
         if (code)
             return true;  // it does not know it
@@ -229,7 +229,7 @@ TEST_F(TxnLogStorage, ALogThatLostItsEndIsAnOldCopyAndNoLie) {
     EXPECT_EQ(outcome.why(), txn::errc::participant_ahead);
     EXPECT_EQ(refusal(of_both()), txn::errc::participant_ahead) << "until somebody has looked";
     for (const auto& [gid, confirmed] : lost)
-        EXPECT_TRUE(told_of(gid, confirmed)) << gid.text();
+        EXPECT_TRUE(agrees(gid, confirmed)) << gid.text();
 }
 
 TEST_F(TxnLogStorage, WhatWasDecidedByHandIsNotDecidedAgain) {
