@@ -72,8 +72,9 @@ public:
     /// for the next.
     ///
     /// While `wait_max` lasts, an outage of a store at a server, or of its replicas, is waited out:
-    /// the request is asked again by its id, so it has its effect once. A store that was never
-    /// reached is given up after 10 s. If time runs out in an outage, its code is the error.
+    /// the request is asked again by its id, so it has its effect once. All waiters of a client
+    /// together ask again a thousand times a second at most. A store that was never reached is
+    /// given up after 10 s. If time runs out in an outage, its code is the error.
     ///
     /// @par Completion   `void(error_code, lease)`; the lease is empty if and only if the code is
     ///                   set.
