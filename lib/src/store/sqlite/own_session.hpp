@@ -3,6 +3,7 @@
 #define MORTISE_STORE_SQLITE_OWN_SESSION_HPP
 
 #include "core/lock_rows.hpp"
+#include "core/session_rules.hpp"
 #include "mortise/store_types.hpp"
 #include "sqlite/side_folder.hpp"
 #include "store/sqlite/slot_file.hpp"
@@ -63,6 +64,12 @@ public:
 
     /// False once somebody has declared it dead.
     bool alive() const noexcept;
+
+    /// The terms on which a connection acts for it. A session that is late lives until somebody
+    /// declares it dead, and then never again.
+    core::session_terms terms(std::uint64_t generation) const noexcept {
+        return {generation, alive() ? clock::time_point::max() : clock::time_point::min()};
+    }
 
     /// Whether the store is still where it was.
     sqlite_detail::whereabouts where() const noexcept;

@@ -53,14 +53,21 @@ outcome<opened_session> sqlite_state::resume(const session_start& start) {
     }
     return guarded<opened_session>([&](outcome<opened_session>& out) -> error_code {
         const auto own = session();
+        std::optional<core::session_terms> known;
         if (own && own->id() == start.id)
-            return prove_again(start, out.value);
-        if (core::judge_resume(std::nullopt, start.generation, now()) != core::resumption::begins)
-            return errc::session_lost;
-        abandon_session(own);
-        reap_now({}, out.notices);
-        start_session(start, out.value);
-        return {};
+            known = own->terms(generation_);
+        switch (core::judge_resume(known, start.generation, now())) {
+        case core::resumption::begins:
+            abandon_session(own);
+            reap_now({}, out.notices);
+            start_session(start, out.value);
+            return {};
+        case core::resumption::goes_on:
+            return prove_again(own, start, out.value);
+        case core::resumption::refused:
+            break;
+        }
+        return errc::session_lost;
     });
 }
 
@@ -175,10 +182,9 @@ neighbour sqlite_state::insert_session(
     return self;
 }
 
-error_code sqlite_state::prove_again(const session_start& start, opened_session& opened) {
-    const auto own = session();
-    if (!own || start.generation < generation_)
-        return errc::session_lost;
+error_code sqlite_state::prove_again(
+    const std::shared_ptr<own_session>& own, const session_start& start, opened_session& opened
+) {
     own->set_ttl(start.ttl);
     const auto sent = now();
     if (!own->extend(sent))

@@ -176,9 +176,7 @@ error_code sqlite_state::check_actor(const own_session& session) {
     sqlite_query query(files_.db(), "SELECT generation FROM session WHERE key = ?");
     if (!query.bind(session.key()).step())
         return errc::session_lost;
-    // A session that is late lives until somebody declares it dead.
-    const core::session_terms known{
-        query.number(0), session.alive() ? clock::time_point::max() : clock::time_point::min()};
+    const auto known = session.terms(query.number(0));
     return core::may_act(known, generation_, now()) ? error_code() : errc::session_lost;
 }
 

@@ -130,7 +130,9 @@ private:
     void start_session(const session_start& start, opened_session& opened);
     neighbour
     insert_session(const session_start& start, std::uint64_t nonce, clock::time_point now);
-    error_code prove_again(const session_start& start, opened_session& opened);
+    error_code prove_again(
+        const std::shared_ptr<own_session>& own, const session_start& start, opened_session& opened
+    );
     void abandon_session(const std::shared_ptr<own_session>& session) noexcept;
     void reap_now(const std::vector<neighbour>& proved_dead, std::vector<notice>& notices);
     clock::duration quarantine_left() const;
