@@ -45,13 +45,13 @@ const std::string token = "only-the-shop-knows-it";  // in production use http_c
 
 //[mount
 // Takes Beast's request, returns Beast's response. The server reads the one and writes the other.
-asio::awaitable<response> mounted(const txn::participant_routes& routes, const request& wish) {
+asio::awaitable<response> mounted(const txn::participant_routes& routes, const request& incoming) {
     txn::http_request asked;
-    asked.method = wish.method_string();
-    asked.target = wish.target();
-    for (const auto& field : wish)
+    asked.method = incoming.method_string();
+    asked.target = incoming.target();
+    for (const auto& field : incoming)
         asked.headers.add(field.name_string(), field.value());
-    asked.body = wish.body();
+    asked.body = incoming.body();
     auto answering = routes.answer(std::move(asked));
     const txn::http_response reply = co_await std::move(answering);
     response answer;
@@ -106,10 +106,10 @@ public:
     asio::awaitable<void> stop() override { co_await shelf_.async_stop(); }
 
 protected:
-    asio::awaitable<response> route(const request& wish) override {
-        if (routes_.owns(wish.target()))
-            co_return co_await mounted(routes_, wish);
-        if (wish.target() != "/stock")
+    asio::awaitable<response> route(const request& incoming) override {
+        if (routes_.owns(incoming.target()))
+            co_return co_await mounted(routes_, incoming);
+        if (incoming.target() != "/stock")
             co_return make_response(http::status::not_found, "there is nothing\n");
         const auto free = co_await shelf_.async_read([](db::connection& on) {
             auto row = on.query("SELECT free FROM shelf");

@@ -16,18 +16,18 @@ customer::customer(const asio::any_io_executor& executor, const tcp::endpoint& w
     socket_.connect(where);
 }
 
-asio::awaitable<response> customer::ask(request wish) {
-    wish.set(http::field::host, "localhost");
-    co_await write_request(socket_, wish);
+asio::awaitable<response> customer::ask(request outgoing) {
+    outgoing.set(http::field::host, "localhost");
+    co_await write_request(socket_, outgoing);
     auto answer = co_await read_response(socket_, buffer_);
     if (!answer)
-        throw std::runtime_error("no answer to " + std::string(wish.target()));
+        throw std::runtime_error("no answer to " + std::string(outgoing.target()));
     co_return std::move(*answer);
 }
 
 asio::awaitable<response> customer::ask(http::verb method, std::string target) {
-    request wish(method, target, 11);
-    auto asking = ask(std::move(wish));
+    request outgoing(method, target, 11);
+    auto asking = ask(std::move(outgoing));
     co_return co_await std::move(asking);
 }
 

@@ -18,7 +18,7 @@ public:
     customer(const asio::any_io_executor& executor, const tcp::endpoint& where);
 
     /// @throws std::runtime_error if the server does not answer.
-    asio::awaitable<response> ask(request wish);
+    asio::awaitable<response> ask(request outgoing);
     asio::awaitable<response> ask(http::verb method, std::string target);
 
     /// Requests a page again and again until `hoped` accepts it.

@@ -7,10 +7,10 @@
 
 namespace http_server {
 
-asio::awaitable<response> handler::answer(const request& wish) {
+asio::awaitable<response> handler::answer(const request& incoming) {
     response reply;
     try {
-        reply = co_await route(wish);
+        reply = co_await route(incoming);
     } catch (const boost::system::system_error& wrong) {
         const bool later = wrong.code() == mortise::condition::retryable;
         reply = make_response(
@@ -20,7 +20,7 @@ asio::awaitable<response> handler::answer(const request& wish) {
         if (later)
             reply.set(http::field::retry_after, "1");
     }
-    reply.version(wish.version());
+    reply.version(incoming.version());
     co_return reply;
 }
 

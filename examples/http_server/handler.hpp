@@ -16,13 +16,13 @@ public:
     virtual ~handler() = default;
 
     /// Turns a failure into an answer, too: 503 if the same request may succeed later, else 500.
-    asio::awaitable<response> answer(const request& wish);
+    asio::awaitable<response> answer(const request& incoming);
 
     /// Finishes begun work and releases every lock. Called when no request is under way.
     virtual asio::awaitable<void> stop() = 0;
 
 protected:
-    virtual asio::awaitable<response> route(const request& wish) = 0;
+    virtual asio::awaitable<response> route(const request& incoming) = 0;
 
     static response make_response(http::status status, std::string text);
 };

@@ -80,11 +80,11 @@ void server::stop() {
 asio::awaitable<void> server::converse(tcp::socket& socket) {
     boost::beast::flat_buffer buffer(buffer_bytes_max);
     for (bool goes_on = true; goes_on;) {
-        const auto wish = co_await read_request(socket, buffer);
-        if (!wish)
+        const auto incoming = co_await read_request(socket, buffer);
+        if (!incoming)
             co_return;
-        response answer = co_await handler_.answer(*wish);
-        goes_on = wish->keep_alive() && !stopping_;
+        response answer = co_await handler_.answer(*incoming);
+        goes_on = incoming->keep_alive() && !stopping_;
         answer.keep_alive(goes_on);
         co_await write_response(socket, answer);
     }

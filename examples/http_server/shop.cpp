@@ -62,15 +62,15 @@ asio::awaitable<void> shop::stop() {
     co_await books_.async_stop();
 }
 
-asio::awaitable<response> shop::route(const request& wish) {
+asio::awaitable<response> shop::route(const request& incoming) {
     constexpr std::string_view buy_path = "/buy/";
     constexpr std::string_view stock_path = "/stock/";
-    const std::string_view target = wish.target();
-    if (wish.method() == http::verb::post && target.starts_with(buy_path))
+    const std::string_view target = incoming.target();
+    if (incoming.method() == http::verb::post && target.starts_with(buy_path))
         co_return co_await buy(std::string(target.substr(buy_path.size())));
-    if (wish.method() == http::verb::get && target.starts_with(stock_path))
+    if (incoming.method() == http::verb::get && target.starts_with(stock_path))
         co_return co_await look(std::string(target.substr(stock_path.size())));
-    if (wish.method() == http::verb::get && target == "/metrics") {
+    if (incoming.method() == http::verb::get && target == "/metrics") {
         std::string page = mortise::prometheus_text(locks_.stats(), label_);
         co_return make_response(http::status::ok, std::move(page));
     }

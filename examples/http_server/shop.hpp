@@ -36,7 +36,7 @@ public:
     asio::awaitable<void> stop() override;
 
 private:
-    asio::awaitable<response> route(const request& wish) override;
+    asio::awaitable<response> route(const request& incoming) override;
     asio::awaitable<response> buy(std::string item);
     asio::awaitable<std::string>
     sell_one(std::string item, mortise::fencing_token token, http::status& status);

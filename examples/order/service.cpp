@@ -27,8 +27,10 @@ namespace db = mortise::db;
 namespace txn = mortise::txn;
 
 /// What an order wants from a service: a name and an amount.
-struct wish {
-    explicit wish(const std::string& payload) { std::istringstream(payload) >> name >> amount; }
+struct order_line {
+    explicit order_line(const std::string& payload) {
+        std::istringstream(payload) >> name >> amount;
+    }
 
     std::string name;
     std::int64_t amount = 0;
@@ -37,7 +39,7 @@ struct wish {
 // [service_work]
 // What a service does for a try, a confirm and a cancel. It is called once for each, even if calls
 // are repeated, delayed or lost. It runs in the transaction that stores that it was called.
-txn::reply work(db::connection& on, txn::operation operation, const wish& wanted) {
+txn::reply work(db::connection& on, txn::operation operation, const order_line& wanted) {
     switch (operation) {
     case txn::operation::try_:
         on.run(
@@ -67,7 +69,7 @@ txn::reply work(db::connection& on, txn::operation operation, const wish& wanted
 }
 
 txn::reply carry_out(db::connection& on, const txn::call& call) {
-    return work(on, call.type, wish(call.payload));
+    return work(on, call.type, order_line(call.payload));
 }
 // [service_work]
 

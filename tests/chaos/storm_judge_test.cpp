@@ -30,7 +30,7 @@ record lease_of(std::uint32_t process, std::int64_t from, std::int64_t until, st
 }
 
 record in_mode(record of, lock_mode mode, std::uint32_t slot = 0) {
-    of.mode = static_cast<std::uint8_t>(mode.what());
+    of.mode = static_cast<std::uint8_t>(mode.type());
     of.slot = slot;
     return of;
 }

@@ -51,7 +51,7 @@ struct limits {
         MORTISE_ASSERT(!run.command.empty());
         MORTISE_ASSERT(within(run.wait) && within(run.grace) && within(run.ttl));
         MORTISE_ASSERT(within(run.hold_max));
-        const bool permits = run.mode.what() == lock_mode::kind::permits;
+        const bool permits = run.mode.type() == lock_mode::kind::permits;
         MORTISE_ASSERT(permits == (run.mode.capacity() != 0));
         MORTISE_ASSERT(run.mode.capacity() <= lock_mode::capacity_max);
     }

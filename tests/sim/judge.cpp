@@ -7,7 +7,7 @@ namespace mortise::test {
 namespace {
 
 bool together(const lease& one, const lease& other, lock_mode mode) {
-    switch (mode.what()) {
+    switch (mode.type()) {
     case lock_mode::kind::exclusive:
         return false;
     case lock_mode::kind::shared:

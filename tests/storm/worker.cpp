@@ -154,7 +154,7 @@ asio::awaitable<void> worker::want(wish request, resource_link* link) {
     if (!log)
         throw std::runtime_error("the log is full");
     log->lock = static_cast<std::uint8_t>(request.lock);
-    log->mode = static_cast<std::uint8_t>(request.mode.what());
+    log->mode = static_cast<std::uint8_t>(request.mode.type());
     log->asked = now_ns();
     log->process = order_.number;
     outcome got = co_await acquire(request);

@@ -13,7 +13,7 @@
 namespace mortise::tool {
 
 std::string mode_text(const lock_mode& mode) {
-    switch (mode.what()) {
+    switch (mode.type()) {
     case lock_mode::kind::exclusive:
         return "exclusive";
     case lock_mode::kind::shared:

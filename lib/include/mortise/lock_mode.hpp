@@ -25,7 +25,7 @@ public:
         return lock_mode(kind::permits, capacity);
     }
 
-    constexpr kind what() const noexcept { return what_; }
+    constexpr kind type() const noexcept { return type_; }
 
     /// The number of permits; zero for the other modes.
     constexpr std::uint32_t capacity() const noexcept { return capacity_; }
@@ -34,9 +34,9 @@ public:
 
 private:
     constexpr lock_mode(kind form, std::uint32_t capacity) noexcept
-        : what_(form), capacity_(capacity) {}
+        : type_(form), capacity_(capacity) {}
 
-    kind what_ = kind::exclusive;
+    kind type_ = kind::exclusive;
     std::uint32_t capacity_ = 0;
 };
 

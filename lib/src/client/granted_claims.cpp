@@ -13,7 +13,7 @@ using mode_kind = lock_mode::kind;
 
 // Whether an owner that holds a lock in mode `has` thereby holds it in mode `wants`.
 bool covers(const lock_mode& has, const lock_mode& wants) noexcept {
-    return has.what() == mode_kind::exclusive || has == wants;
+    return has.type() == mode_kind::exclusive || has == wants;
 }
 
 }  // namespace
@@ -23,20 +23,20 @@ bool ends_by_itself(const local_waiter& waiter) noexcept {
 }
 
 bool reads(const local_waiter& waiter) noexcept {
-    return waiter.options.mode.what() == mode_kind::shared;
+    return waiter.options.mode.type() == mode_kind::shared;
 }
 
 bool fits(const claim& claim, const local_waiter& waiter) noexcept {
     if (claim.ends_by_itself() || ends_by_itself(waiter))
         return claim.only_for == &waiter;
     return claim.mode == waiter.options.mode ||
-           (claim.mode.what() == mode_kind::exclusive && reads(waiter));
+           (claim.mode.type() == mode_kind::exclusive && reads(waiter));
 }
 
 void granted_claims::add(const std::shared_ptr<claim>& claim) {
     claim->at = claim::stage::granted;
     claims_.push_back(claim);
-    if (claim->mode.what() == mode_kind::shared)
+    if (claim->mode.type() == mode_kind::shared)
         claim->shared_token = claim->token;
     else
         claim->tokens = token_supply(claim->token);
@@ -89,7 +89,7 @@ bool granted_claims::held() const noexcept {
 bool granted_claims::exclude(const local_waiter& waiter) const noexcept {
     return std::any_of(claims_.begin(), claims_.end(), [&](const auto& each) {
         const bool together = each->mode == waiter.options.mode &&
-                              each->mode.what() != mode_kind::exclusive && !each->contended;
+                              each->mode.type() != mode_kind::exclusive && !each->contended;
         return !together;
     });
 }
@@ -106,20 +106,20 @@ claim* granted_claims::serving_now(const local_waiter& waiter) const {
 
 bool granted_claims::will_serve(const local_waiter& head) const {
     return std::any_of(claims_.begin(), claims_.end(), [&](const auto& each) {
-        return each->mode.what() != mode_kind::permits && will_serve(*each, head);
+        return each->mode.type() != mode_kind::permits && will_serve(*each, head);
     });
 }
 
 bool granted_claims::will_serve(const claim& claim, const local_waiter& waiter) const noexcept {
     if (!rules_.local_handoff || claim.ends_by_itself() || !fits(claim, waiter))
         return false;
-    return !(claim.mode.what() == mode_kind::shared && claim.contended);
+    return !(claim.mode.type() == mode_kind::shared && claim.contended);
 }
 
 bool granted_claims::may_pass(const claim& claim, clock::time_point now) const {
     if (!rules_.local_handoff || claim.ends_by_itself() || now >= rules_.home->session->deadline())
         return false;
-    if (claim.mode.what() != mode_kind::shared && claim.tokens.empty())
+    if (claim.mode.type() != mode_kind::shared && claim.tokens.empty())
         return false;
     return !claim.contended || (claim.turn_left != 0 && now < claim.turn_end);
 }
@@ -131,7 +131,7 @@ void granted_claims::begin_turn(claim& claim) const {
 
 void granted_claims::open_to_readers(claim& claim) {
     claim.hosts_readers = true;
-    if (claim.mode.what() != mode_kind::shared)
+    if (claim.mode.type() != mode_kind::shared)
         claim.shared_token = claim.tokens.take();
 }
 
@@ -176,7 +176,7 @@ granted_claims::hold_again(held_grant& held, local_waiter& waiter, queue_work& w
     const auto& mode = waiter.options.mode;
     if (!covers(held.mode, mode)) {
         const bool permits =
-            held.mode.what() == mode_kind::permits && mode.what() == mode_kind::permits;
+            held.mode.type() == mode_kind::permits && mode.type() == mode_kind::permits;
         return permits ? errc::capacity_differs : errc::upgrade_refused;
     }
     auto root = held.root ? held.root : held.shared_from_this();

@@ -18,7 +18,7 @@ refusal(const std::string& name, const lock_options& options, const store_traits
         return wrong->code();
     if (const auto wrong = check_options(options))
         return wrong->code();
-    const auto mode = options.mode.what();
+    const auto mode = options.mode.type();
     const bool known = mode == lock_mode::kind::exclusive ? store.exclusive
                        : mode == lock_mode::kind::shared  ? store.shared
                                                           : store.permits;

@@ -24,7 +24,7 @@ class client_core;
 class held_grant;
 class lock_queue;
 
-/// One acquire that has not completed yet: its wish, its handler, and its place in a list.
+/// One acquire that has not completed yet: its options, its handler, and its place in a list.
 ///
 /// All members but `listen` and `complete` are guarded by the mutex of the client's lock table.
 class local_waiter : public std::enable_shared_from_this<local_waiter> {
@@ -34,9 +34,9 @@ public:
     using handler_type = std::variant<acquire_handler, try_handler>;
 
     local_waiter(
-        std::weak_ptr<client_core> owner, lock_options wish, bool may_queue, handler_type then
+        std::weak_ptr<client_core> owner, lock_options wanted, bool may_queue, handler_type then
     )
-        : options(wish), queues(may_queue), owner_(std::move(owner)), handler_(std::move(then)) {}
+        : options(wanted), queues(may_queue), owner_(std::move(owner)), handler_(std::move(then)) {}
 
     /// Connects the handler's cancellation slot. Must be called in the initiating call.
     void listen();

@@ -36,7 +36,7 @@ std::optional<error> check_duration(const char* option, milliseconds value, bool
 }
 
 std::optional<error> check_mode(const lock_options& options) {
-    if (options.mode.what() == lock_mode::kind::permits &&
+    if (options.mode.type() == lock_mode::kind::permits &&
         (options.mode.capacity() == 0 || options.mode.capacity() > lock_mode::capacity_max)) {
         return error(
             errc::bad_mode,

@@ -11,7 +11,7 @@ namespace mortise::core {
 namespace {
 
 bool sound(lock_mode mode) noexcept {
-    return mode.what() != lock_mode::kind::permits ||
+    return mode.type() != lock_mode::kind::permits ||
            (mode.capacity() >= 1 && mode.capacity() <= lock_mode::capacity_max);
 }
 
@@ -93,7 +93,7 @@ result<std::uint64_t> lock_engine::draw(
     const auto entry = held_grant(session, id, token, slot);
     if (!entry || entry->ends() <= now_)
         return error_code(errc::lease_lost);
-    if (entry->mode.what() == lock_mode::kind::shared)
+    if (entry->mode.type() == lock_mode::kind::shared)
         return error_code(errc::unsupported);
     const std::uint64_t first = rows_.draw_bases(bases);
     MORTISE_ASSERT(first == 0 || first + bases <= fencing_token::base_end);
@@ -194,7 +194,7 @@ holder_set lock_engine::holders_of(std::string_view name) {
         after = first->ordinal;
         if (lapsed(*first))
             continue;
-        if (first->mode.what() != lock_mode::kind::permits) {
+        if (first->mode.type() != lock_mode::kind::permits) {
             held.add(*first);
             return held;
         }
@@ -343,7 +343,7 @@ void lock_engine::found_gone(session_key session) {
 
 // Frees everything of the sessions that were found dead. Freeing can find more of them, so this is
 // a loop; it ends because a forgotten session has no entries. All entries of a session are removed
-// before its locks are granted on: a session that ends by its own wish is alive and still waits
+// before its locks are granted on: a session that ends itself is alive and still waits
 // for other locks, or for the same one, so it could otherwise be granted a lock while it ends.
 void lock_engine::bury_gone() {
     while (!gone_.empty()) {

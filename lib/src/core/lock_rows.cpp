@@ -11,7 +11,7 @@ void holder_set::add(const lock_entry& holder) {
     mode_ = holder.mode;
     token_ = holder.token;
     ++count_;
-    if (mode_.what() != lock_mode::kind::permits)
+    if (mode_.type() != lock_mode::kind::permits)
         return;
     if (taken_.size() <= holder.slot)
         taken_.resize(std::size_t{holder.slot} + 1);
@@ -23,7 +23,7 @@ bool holder_set::admits(lock_mode mode) const noexcept {
         return true;
     if (MORTISE_PLANTED(readers_and_writers) && mode_ == lock_mode::shared())
         return true;
-    switch (mode.what()) {
+    switch (mode.type()) {
     case lock_mode::kind::shared:
         return mode_ == mode;
     case lock_mode::kind::permits:
@@ -39,11 +39,11 @@ bool holder_set::closed() const noexcept {
 }
 
 std::uint64_t holder_set::common_token(lock_mode mode) const noexcept {
-    return held_ && mode.what() == lock_mode::kind::shared ? token_ : 0;
+    return held_ && mode.type() == lock_mode::kind::shared ? token_ : 0;
 }
 
 std::uint32_t holder_set::free_slot(lock_mode mode) const noexcept {
-    if (mode.what() != lock_mode::kind::permits)
+    if (mode.type() != lock_mode::kind::permits)
         return 0;
     std::uint32_t slot = 1;
     while (slot < taken_.size() && taken_[slot])

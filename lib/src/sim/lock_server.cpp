@@ -79,8 +79,8 @@ public:
 
     asio::awaitable<result<answer>> request(lock_request request) override {
         return link_->call<answer>(
-            [id = id(), generation = generation(), wish = std::move(request)](memory_state& at) {
-                return at.request(id, generation, wish);
+            [id = id(), generation = generation(), sent = std::move(request)](memory_state& at) {
+                return at.request(id, generation, sent);
             }
         );
     }

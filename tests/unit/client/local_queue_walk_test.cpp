@@ -28,7 +28,7 @@ public:
         EXPECT_TRUE(held.held());
         const std::string domain(held.token().domain.name());
         auto& highest = highest_[domain];
-        switch (mode.what()) {
+        switch (mode.type()) {
         case lock_mode::kind::exclusive:
             EXPECT_EQ(writers_ + readers_ + slots_.size(), 0u);
             EXPECT_GT(held.token().value, highest);
@@ -54,9 +54,9 @@ public:
 
     void leave(const lease& held, const lock_mode& mode) {
         EXPECT_TRUE(held.held());
-        if (mode.what() == lock_mode::kind::exclusive)
+        if (mode.type() == lock_mode::kind::exclusive)
             --writers_;
-        else if (mode.what() == lock_mode::kind::shared)
+        else if (mode.type() == lock_mode::kind::shared)
             --readers_;
         else
             slots_.erase(held.slot());

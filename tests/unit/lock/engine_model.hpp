@@ -134,10 +134,10 @@ private:
             if (!each.granted)
                 continue;
             ++holders;
-            if (each.mode != mode || mode.what() == lock_mode::kind::exclusive)
+            if (each.mode != mode || mode.type() == lock_mode::kind::exclusive)
                 return false;
         }
-        return mode.what() != lock_mode::kind::permits || holders < mode.capacity();
+        return mode.type() != lock_mode::kind::permits || holders < mode.capacity();
     }
 
     static std::uint32_t free_slot(const line_type& line) {
@@ -156,7 +156,7 @@ private:
                 continue;
             if (!admits(line, each.mode))
                 return;
-            each.slot = each.mode.what() == lock_mode::kind::permits ? free_slot(line) : 0;
+            each.slot = each.mode.type() == lock_mode::kind::permits ? free_slot(line) : 0;
             each.granted = true;
             if (each.hold_max != std::chrono::milliseconds::max())
                 each.ends = now_ + each.hold_max;

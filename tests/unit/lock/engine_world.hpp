@@ -212,7 +212,7 @@ private:
         }
         if (granted.empty())
             return;
-        switch (granted.begin()->second.mode.what()) {
+        switch (granted.begin()->second.mode.type()) {
         case lock_mode::kind::exclusive:
             EXPECT_EQ(granted.size(), 1u) << "two holders of " << name;
             break;
@@ -235,7 +235,7 @@ private:
             ASSERT_TRUE(entry && entry->granted && entry->token == each.token)
                 << "told of a grant that is not there: " << each.to << "." << each.id;
             // A session that joins a shared phase has its token, which nobody has had since.
-            const bool joins = entry->mode.what() == lock_mode::kind::shared &&
+            const bool joins = entry->mode.type() == lock_mode::kind::shared &&
                                shared_tokens_[each.name] == each.token;
             EXPECT_TRUE(joins || each.token > highest_token_)
                 << "a token that is not above all before";

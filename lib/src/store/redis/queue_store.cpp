@@ -47,7 +47,7 @@ std::string request_text(const lock_request& request) {
 }
 
 bool sound(lock_mode mode) noexcept {
-    return mode.what() != lock_mode::kind::permits ||
+    return mode.type() != lock_mode::kind::permits ||
            (mode.capacity() >= 1 && mode.capacity() <= lock_mode::capacity_max);
 }
 

@@ -78,49 +78,49 @@ void single_key_link::came_back(const random_id& before) {
     lines_.go();
 }
 
-asio::awaitable<result<answer>> single_key_link::request(lock_request wish) {
-    if (is_counter(wish.name))
+asio::awaitable<result<answer>> single_key_link::request(lock_request request) {
+    if (is_counter(request.name))
         co_return cannot("the key " + counter() + " counts tokens: it cannot be a lock");
-    if (wish.mode.what() != lock_mode::kind::exclusive ||
-        wish.hold_max != std::chrono::milliseconds::max())
+    if (request.mode.type() != lock_mode::kind::exclusive ||
+        request.hold_max != std::chrono::milliseconds::max())
         co_return error_code(errc::unsupported);
-    if (const auto* const known = entries_.find(wish.id))
+    if (const auto* const known = entries_.find(request.id))
         co_return single_key_entries::again(*known);
     if (!wire())
         co_return error_code(errc::store_unavailable);
-    const auto others_until = lines_.gave_way_until(wish.name);
-    if (!lines_.contains(wish.name) && (!wish.queue || others_until <= now())) {
-        auto trying = first_attempt(std::move(wish));
+    const auto others_until = lines_.gave_way_until(request.name);
+    if (!lines_.contains(request.name) && (!request.queue || others_until <= now())) {
+        auto trying = first_attempt(std::move(request));
         co_return co_await std::move(trying);
     }
-    if (!wish.queue)
+    if (!request.queue)
         co_return answer();
-    entries_.add(wish.id, wish.name);
-    const answer queued = join(wish.id, wish.name);
-    lines_.hold_back(wish.name, others_until);
+    entries_.add(request.id, request.name);
+    const answer queued = join(request.id, request.name);
+    lines_.hold_back(request.name, others_until);
     co_return queued;
 }
 
-asio::awaitable<result<answer>> single_key_link::first_attempt(lock_request wish) {
+asio::awaitable<result<answer>> single_key_link::first_attempt(lock_request request) {
     const auto kept = shared_from_this();
     const auto meant = session().id;
-    const bool plainly = entries_.is_newest(wish.id) && tokens_.empty();
-    entries_.add(wish.id, wish.name).maybe_set = true;
-    auto taking = take(wish.name, wish.id, plainly);
+    const bool plainly = entries_.is_newest(request.id) && tokens_.empty();
+    entries_.add(request.id, request.name).maybe_set = true;
+    auto taking = take(request.name, request.id, plainly);
     const auto reply = co_await std::move(taking);
-    single_key_entry* const entry = session().id == meant ? entries_.find(wish.id) : nullptr;
+    single_key_entry* const entry = session().id == meant ? entries_.find(request.id) : nullptr;
     if (entry == nullptr)  // Withdrawn: single_key_free is sent behind it.
         co_return error_code(errc::outcome_unknown);
     if (!reply) {
-        entries_.erase(wish.id);
+        entries_.erase(request.id);
         co_return reply.error();
     }
     if (reply->taken)
-        co_return entries_.granted(wish.id, reply->token, now());
+        co_return entries_.granted(request.id, reply->token, now());
     entry->maybe_set = false;
-    if (wish.queue)
-        co_return join(wish.id, wish.name);
-    entries_.erase(wish.id);
+    if (request.queue)
+        co_return join(request.id, request.name);
+    entries_.erase(request.id);
     co_return answer();
 }
 

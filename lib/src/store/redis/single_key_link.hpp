@@ -33,7 +33,7 @@ public:
 
     // The operations of the port.
     asio::awaitable<result<resumed>> resume(session_start start);
-    asio::awaitable<result<answer>> request(lock_request wish);
+    asio::awaitable<result<answer>> request(lock_request request);
     asio::awaitable<error_code> withdraw(std::string name, request_id id);
     asio::awaitable<result<bool>> release(grant held);
     asio::awaitable<result<heartbeat>> beat();
@@ -81,7 +81,7 @@ private:
     std::string id_of(request_id id) const;
     asio::awaitable<result<single_key_attempt>> take(std::string name, request_id id, bool plainly);
     asio::awaitable<result<single_key_attempt>> take_by_script(std::string name, request_id id);
-    asio::awaitable<result<answer>> first_attempt(lock_request wish);
+    asio::awaitable<result<answer>> first_attempt(lock_request request);
     asio::awaitable<error_code> renew(wire_ptr by);
     error_code judge_renewed(const std::vector<request_id>& ids, const redis_value& reply);
     asio::awaitable<error_code> free_all(std::vector<request_id> ids);

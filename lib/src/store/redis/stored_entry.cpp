@@ -8,7 +8,7 @@
 namespace mortise::store_detail {
 
 std::string mode_text(lock_mode mode) {
-    switch (mode.what()) {
+    switch (mode.type()) {
     case lock_mode::kind::exclusive:
         break;
     case lock_mode::kind::shared:
@@ -46,7 +46,7 @@ std::optional<stored_entry> stored_entry::parse(std::string_view text) {
     const auto hold = alone ? "-" : reader.next();
     if (alone) {
         entry.since = entry.base = reader.base();
-        entry.slot = mode && mode->what() == lock_mode::kind::permits ? 1 : 0;
+        entry.slot = mode && mode->type() == lock_mode::kind::permits ? 1 : 0;
     } else {
         entry.since = reader.number();
     }

@@ -14,7 +14,7 @@ using core::session_key;
 void request_operation::apply(
     lock_engine& engine, session_key session, const token_domain& domain
 ) {
-    const auto result = engine.request(session, wish_);
+    const auto result = engine.request(session, request_);
     out.code = result ? error_code() : result.error();
     out.value = result ? *result : answer();
     if (out.value.token)
@@ -22,7 +22,7 @@ void request_operation::apply(
 }
 
 request_id request_operation::granted() const noexcept {
-    return !out.code && out.value.type == answer::kind::granted ? wish_.id : 0;
+    return !out.code && out.value.type == answer::kind::granted ? request_.id : 0;
 }
 
 void withdraw_operation::apply(lock_engine& engine, session_key session, const token_domain&) {

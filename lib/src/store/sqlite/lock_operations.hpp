@@ -60,13 +60,13 @@ public:
 
 class request_operation final : public operation_giving<answer> {
 public:
-    explicit request_operation(lock_request wish) : wish_(std::move(wish)) {}
+    explicit request_operation(lock_request request) : request_(std::move(request)) {}
 
     void apply(core::lock_engine&, core::session_key, const token_domain&) override;
     request_id granted() const noexcept override;
 
 private:
-    lock_request wish_;
+    lock_request request_;
 };
 
 class withdraw_operation final : public operation_giving<nothing> {

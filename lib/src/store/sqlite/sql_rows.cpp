@@ -184,7 +184,7 @@ void sql_rows::insert(const lock_entry& entry) {
         .bind(entry.ordinal)
         .bind(entry.session)
         .bind(entry.id)
-        .bind(static_cast<std::uint64_t>(entry.mode.what()))
+        .bind(static_cast<std::uint64_t>(entry.mode.type()))
         .bind(std::uint64_t{entry.mode.capacity()})
         .bind_signed(entry.hold_max.count())
         .bind(entry.token)
