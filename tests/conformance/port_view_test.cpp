@@ -22,18 +22,18 @@ TEST_P(StorePort, DrawsMoreTokensForAGrantThatIsHeld) {
         EXPECT_TRUE(more);
         if (!more)
             co_return;
-        EXPECT_GT(more->first.value, other.token.value) << "above all that were drawn before";
+        EXPECT_GT(more->first.value, held.token.value) << "above all of the lock drawn before";
         EXPECT_EQ(more->first.domain, held.token.domain);
         EXPECT_EQ(more->first.value & 1'023, 0u);
         EXPECT_GE(more->count, 1'024u);
         const auto again = co_await alice.port().draw(held);
         EXPECT_GE(again->first.value, more->first.value + more->count);
-        const grant later = co_await alice.hold("roof");
-        EXPECT_GE(later.token.value, again->first.value + again->count) << "and below all later";
         // The grant is unchanged.
         EXPECT_EQ((co_await alice.port().look())->entries.at(0).token, held.token);
         EXPECT_TRUE(*co_await alice.port().release(held));
         EXPECT_EQ((co_await alice.port().draw(held)).error(), errc::lease_lost);
+        const grant later = co_await alice.hold("door");
+        EXPECT_GE(later.token.value, again->first.value + again->count) << "and below all later";
         grant forged = other;
         forged.token.value += 1;
         EXPECT_EQ((co_await alice.port().draw(forged)).error(), errc::lease_lost);

@@ -8,12 +8,13 @@
 
 namespace mortise {
 
-/// A number that grows with every grant, and the domain (the store) that it belongs to.
+/// A number that grows with every grant of a lock, and the domain (the store) that it belongs to.
 ///
 /// The value is below 2^63 and zero means "none". It is made of a base that the store draws at each
 /// grant (upper 53 bits) and of a sequence number (lower 10 bits) that the client counts when it
 /// passes a grant on without asking the store. There is no `<`: tokens of two domains have no
-/// order; a `fencing_gate` or a fence at the resource compares them.
+/// order, and those of two locks need not have one; a `fencing_gate` or a fence at the resource
+/// compares the tokens of the one lock that protects it.
 ///
 /// Source: M. Kleppmann, "How to do distributed locking" (2016).
 struct fencing_token {

@@ -283,6 +283,8 @@ public:
     /// A snapshot of the counters.
     client_stats stats() const noexcept;
 
+    /// The abilities of the store: until the first session is open, as far as they are known
+    /// without asking a server; from then on as the server has told. Any thread.
     store_traits traits() const noexcept;
 
     /// The store's text on its newest failure, for people; may be empty.

@@ -36,10 +36,10 @@ protected:
 /// The port between `lock_client` and the place where locks live.
 ///
 /// One object serves one client, and one session at a time. All calls come from the client's strand
-/// and complete there; several may be under way at once, and those that change a lock take effect
-/// in the order of the calls. No call is ever cancelled: the client waits for the answer and undoes
-/// what it no longer wants. An error means that the outcome is unknown, unless the code says
-/// otherwise.
+/// and complete there; several may be under way at once, and those that change one lock take effect
+/// in the order of the calls; those of several locks in any order. No call is ever cancelled: the
+/// client waits for the answer and undoes what it no longer wants. An error means that the outcome
+/// is unknown, unless the code says otherwise.
 ///
 /// Nothing here throws, except `bad_alloc`.
 ///
@@ -59,7 +59,9 @@ public:
     store(const store&) = delete;
     store& operator=(const store&) = delete;
 
-    /// The abilities of this store. Valid before `attach`.
+    /// The abilities of this store: before `attach` and until the first `resume` has succeeded, as
+    /// far as they are known without asking; from then on as the server has told. The client reads
+    /// them again after each `resume`.
     virtual store_traits traits() const noexcept = 0;
 
     /// Binds the store to its client. Called once, before anything else; does no I/O.
@@ -75,7 +77,8 @@ public:
     /// Opens the connection or the file, and makes the session known (generation 1), or proves it
     /// again after a lost connection (a higher one). From then on the store refuses calls with a
     /// lower generation.
-    /// @par Errors `session_lost` if the session existed and is gone.
+    /// @par Errors `session_lost` if the session existed and is gone; `ttl_too_short` or
+    /// `ttl_too_long` if the server turns out to keep no session with that TTL.
     virtual asio::awaitable<result<resumed>> resume(session_start start) = 0;
 
     /// Ends the session: everything it holds is released and everything it asked for withdrawn, in
@@ -104,9 +107,9 @@ public:
     /// Everything that the store holds for this session, with the change number that belongs to it.
     virtual asio::awaitable<result<session_view>> look() = 0;
 
-    /// Draws more tokens for a grant that is held: above every token that was drawn before, and
-    /// below every one that is drawn later. The tokens that the grant had so far stay valid. The
-    /// release still names the token that the grant came with.
+    /// Draws more tokens for a grant that is held: above every token of its lock that was drawn
+    /// before, and below every one of it that is drawn later. The tokens that the grant had so far
+    /// stay valid. The release still names the token that the grant came with.
     /// @par Errors `lease_lost` if the grant is not there; then nothing was drawn.
     virtual asio::awaitable<result<token_range>> draw(grant held) = 0;
 

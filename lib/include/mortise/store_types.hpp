@@ -60,8 +60,11 @@ struct store_traits {
     /// If it may have forgotten grants, makes no new ones before the longest TTL has passed.
     bool quarantine = true;
     bool records = true;                   ///< Records broken locks, and tells watchers of changes.
+    bool counts = true;                    ///< Heartbeats tell how many entries the session has.
     std::chrono::milliseconds ttl_min{0};  ///< Smallest TTL of a session.
     std::chrono::milliseconds ttl_max{0};  ///< Largest TTL of a session.
+
+    friend bool operator==(const store_traits&, const store_traits&) noexcept = default;
 };
 
 struct session_start {
@@ -98,8 +101,8 @@ struct session_view {
 struct resumed {
     resumed() = default;
 
-    /// Read before the proof was sent: base of the deadline.
-    clock::time_point sent;
+    clock::time_point sent;                 ///< Read before the proof was sent.
+    std::optional<clock::time_point> base;  ///< As `heartbeat::base`.
     /// Changes when the store may have forgotten something.
     random_id incarnation;
     token_domain domain;
@@ -149,12 +152,17 @@ struct token_range {
 };
 
 struct heartbeat {
-    clock::time_point sent;  ///< Read before the heartbeat was sent.
+    clock::time_point sent;  ///< Read before the heartbeat was sent: the next is due by it.
+    /// From when on the store has kept the session for a TTL: the deadline counts from there. Empty
+    /// if from `sent`; earlier where an answer proves only the heartbeat before it (ZooKeeper).
+    std::optional<clock::time_point> base;
     random_id incarnation;
     /// Grows when somebody else changes an entry of the session.
     std::uint64_t changes = 0;
-    std::uint64_t grants = 0;    ///< Of this session, at the store.
-    std::uint64_t requests = 0;  ///< Of this session, waiting at the store.
+    /// The grants and the waiting requests that the store has for this session; meaningless
+    /// without `store_traits::counts`.
+    std::uint64_t grants = 0;
+    std::uint64_t requests = 0;
     /// Time until the next deadline of another session, or of a grant that has one of its own. When
     /// it passes, a client that waits for a lock must beat again. Empty if there is none.
     std::optional<clock::duration> next_deadline;

@@ -7,6 +7,7 @@
 
 #include <boost/asio/co_spawn.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 
@@ -52,8 +53,9 @@ client_context::client_context(
 )
     : seat_(std::move(executor)),
       store_(std::move(impl)),
-      traits_(store_->traits()),
-      config_(checked(std::move(config), traits_)),
+      known_traits_{store_->traits()},
+      traits_(&known_traits_.front()),
+      config_(checked(std::move(config), known_traits_.front())),
       time_(time_of(config_, seat_.executor())),
       timing_(core::session_timing::from(config_)),
       home_(std::make_shared<client_home>()) {
@@ -75,6 +77,14 @@ void client_context::leave() noexcept {
 
 std::string client_context::explain_store() const {
     return store_ ? store_->explain() : std::string();
+}
+
+void client_context::read_traits() {
+    const store_traits fresh = store_->traits();
+    auto known = std::find(known_traits_.begin(), known_traits_.end(), fresh);
+    if (known == known_traits_.end())
+        known = known_traits_.insert_after(known_traits_.before_begin(), fresh);
+    traits_.store(&*known, std::memory_order_release);
 }
 
 void client_context::tell(const lock_event& event) const noexcept {

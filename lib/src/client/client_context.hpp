@@ -18,6 +18,8 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 
+#include <atomic>
+#include <forward_list>
 #include <memory>
 #include <string>
 #include <utility>
@@ -46,7 +48,8 @@ public:
     /// The execution context has ended, and the strand with it.
     bool ended() const noexcept { return seat_.ended(); }
     bool forked() const noexcept { return seat_.forked(); }
-    const store_traits& traits() const noexcept { return traits_; }
+    /// The abilities of the store, as far as they are known by now.
+    const store_traits& traits() const noexcept { return *traits_.load(std::memory_order_acquire); }
     const client_config& config() const noexcept { return config_; }
     const core::session_timing& timing() const noexcept { return timing_; }
     const std::shared_ptr<coro::time_source>& time() const noexcept { return time_; }
@@ -69,6 +72,8 @@ public:
 
     /// Valid until `leave`.
     store& at_store() const noexcept { return *store_; }
+    /// Reads the traits again: the server has told them.
+    void read_traits();
     /// Runs a coroutine on the strand. Calls of the store throw nothing but `bad_alloc`, which
     /// leaves through the context's `run`.
     void spawn(asio::awaitable<void> task) const;
@@ -98,7 +103,10 @@ public:
 private:
     coro::detail::strand_seat seat_;
     std::unique_ptr<store> store_;
-    const store_traits traits_;
+    /// All that the store has ever said of itself, since any thread may still read an earlier one.
+    /// A store says few different things.
+    std::forward_list<store_traits> known_traits_;
+    std::atomic<const store_traits*> traits_;
     const client_config config_;
     const std::shared_ptr<coro::time_source> time_;
     const core::session_timing timing_;

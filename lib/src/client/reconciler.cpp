@@ -23,8 +23,9 @@ void reconciler::start() {
 void reconciler::start_if_different(const heartbeat& reply, bool quiet) {
     const auto granted = core_.claims.granted().size();
     const bool counts_differ =
-        quiet && (reply.grants != granted + core_.claims.unproved().size() ||
-                  reply.grants + reply.requests != granted + core_.claims.asking().size());
+        quiet && context_.traits().counts &&
+        (reply.grants != granted + core_.claims.unproved().size() ||
+         reply.grants + reply.requests != granted + core_.claims.asking().size());
     if (reply.changes != changes_seen_ || counts_differ || wanted_)
         start();
 }

@@ -50,6 +50,7 @@ asio::awaitable<void> session_keeper::run_open([[maybe_unused]] std::shared_ptr<
     if (context_.closed() || context_.stopping())
         co_return;
     if (reply) {
+        context_.read_traits();
         opened(*reply);
     } else {
         opening_failed(reply.error());
@@ -102,7 +103,7 @@ void session_keeper::opened(const resumed& reply) {
     note_quarantine(reply.quarantine);
     reap_at_ = context_.now();  // Waiters beat at once, to learn when another session may be dead.
     proof_pending_.reset();
-    fsm_.proved(reply.sent);
+    fsm_.proved({reply.sent, reply.base});
     publish();
     core_.claims.session_opened();
     core_.questions.changed();  // Changes before the session were not pushed: watchers must look.
@@ -133,9 +134,9 @@ asio::awaitable<void> session_keeper::run_beat([[maybe_unused]] std::shared_ptr<
     const auto calls = calls_;
     const bool quiet = calls_under_way_ == 0;
     const auto reply = co_await context_.at_store().beat();
-    beating_ = false;
     if (!is_current(epoch))
-        co_return;
+        co_return;  // `lose` has set `beating_`: the next session may be beating already.
+    beating_ = false;
     if (reply) {
         beaten(*reply, quiet && calls == calls_);
     } else {
@@ -154,6 +155,7 @@ asio::awaitable<void> session_keeper::run_beat([[maybe_unused]] std::shared_ptr<
 // `quiet`: no call of ours can have changed the counts between the store's answer and now.
 void session_keeper::beaten(const heartbeat& reply, bool quiet) {
     const auto at = context_.now();
+    const core::proof_of_life proof(reply.sent, reply.base);
     outage_over();
     context_.count.add(&client_stats::heartbeats);
     context_.tell({.type = lock_event::kind::heartbeat, .took = at - reply.sent});
@@ -165,18 +167,18 @@ void session_keeper::beaten(const heartbeat& reply, bool quiet) {
         // The store may have forgotten something: a look must confirm each grant first.
         incarnation_ = reply.incarnation;
         doubt();
-        proof_pending_ = reply.sent;
+        proof_pending_ = proof;
         fsm_.failed(at);
         core_.looks.start();
         return;
     }
     if (proof_pending_) {
-        proof_pending_ = reply.sent;
+        proof_pending_ = proof;
         fsm_.failed(at);
     } else if (MORTISE_PLANTED(deadline_from_receipt)) {
         proved(at);
     } else {
-        proved(reply.sent);
+        proved(proof);
     }
     if (!MORTISE_PLANTED(no_look_again))
         core_.looks.start_if_different(reply, quiet);
@@ -211,8 +213,8 @@ void session_keeper::note_outage(const error_code& why) noexcept {
     outage_ = static_cast<errc>(why.value());
 }
 
-void session_keeper::proved(clock::time_point sent) {
-    fsm_.proved(sent);
+void session_keeper::proved(const core::proof_of_life& proof) {
+    fsm_.proved(proof);
     publish();
     if (surely_held())  // If not, the answer took longer than its own window.
         core_.claims.session_proved();

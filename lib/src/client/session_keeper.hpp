@@ -86,7 +86,7 @@ private:
     void opened(const resumed& reply);
     void opening_failed(error_code why);
     void beaten(const heartbeat& reply, bool quiet);
-    void proved(clock::time_point sent);
+    void proved(const core::proof_of_life& proof);
     void publish();
     clock::duration reap_spread() const noexcept;
     void note_quarantine(clock::duration left) noexcept;
@@ -107,7 +107,7 @@ private:
     client_context::timer open_timer_;
     bool open_later_ = false;  ///< `open_timer_` is set.
     bool beating_ = false;
-    std::optional<clock::time_point> proof_pending_;  ///< A proof that counts only after a look.
+    std::optional<core::proof_of_life> proof_pending_;  ///< A proof that counts only after a look.
     random_id incarnation_;
     /// When another session may be dead at the store, so that a heartbeat would free its locks.
     clock::time_point reap_at_ = clock::time_point::max();

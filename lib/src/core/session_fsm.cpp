@@ -21,14 +21,15 @@ session_timing session_timing::from(const client_config& config) noexcept {
     return timing;
 }
 
-void session_fsm::proved(clock::time_point sent) noexcept {
+void session_fsm::proved(const proof_of_life& proof) noexcept {
     open_ = true;
     // Answers can overtake each other; an older proof must not shorten the window.
-    if (sent < verified_)
+    if (proof.sent < sent_ || proof.base < verified_)
         return;
-    verified_ = sent;
-    deadline_ = sent + timing_.window;
-    beat_at_ = sent + timing_.beat_every;
+    sent_ = proof.sent;
+    verified_ = proof.base;
+    deadline_ = verified_ + timing_.window;
+    beat_at_ = sent_ + timing_.beat_every;
     alarm_at_ = deadline_ - timing_.stop_margin;
 }
 
@@ -39,7 +40,7 @@ void session_fsm::failed(clock::time_point now) noexcept {
 
 void session_fsm::gone() noexcept {
     open_ = false;
-    verified_ = deadline_ = clock::time_point::min();
+    verified_ = sent_ = deadline_ = clock::time_point::min();
     beat_at_ = alarm_at_ = clock::time_point::max();
 }
 

@@ -6,6 +6,7 @@
 #include "mortise/options.hpp"
 
 #include <cstdint>
+#include <optional>
 
 namespace mortise::core {
 
@@ -20,12 +21,25 @@ struct session_timing {
     static session_timing from(const client_config& config) noexcept;
 };
 
+/// An acknowledged proof of life.
+struct proof_of_life {
+    /// A proof that counts from its own sending.
+    proof_of_life(clock::time_point at) noexcept : base(at), sent(at) {}  // NOLINT: converts
+    /// @param counts_from the sending of an earlier proof, if the answer proves only that one.
+    proof_of_life(clock::time_point at, std::optional<clock::time_point> counts_from) noexcept
+        : base(counts_from.value_or(at)), sent(at) {}
+
+    clock::time_point base;  ///< The store keeps the session for at least a TTL from then on.
+    clock::time_point sent;  ///< The next proof is due by this moment.
+};
+
 /// When a session is sure, when to prove it again, and when to raise the alarm. No clock, no I/O.
 ///
-/// The deadline counts from the moment the last acknowledged proof was *sent*: the store cannot
-/// have started its own TTL before. Past it the session is unsure; a later proof makes it held
-/// again, because the store never revives a session that is gone. Gone is final: a proof after
-/// `gone` belongs to a new session.
+/// The deadline counts from the *base* of the last acknowledged proof, which is the moment it was
+/// sent or an earlier one: the store cannot have started its own TTL before. The next heartbeat is
+/// due by the sending: an old base must not make heartbeats more frequent. Past the deadline the
+/// session is unsure; a later proof makes it held again, because the store never revives a session
+/// that is gone. Gone is final: a proof after `gone` belongs to a new session.
 class session_fsm {
 public:
     enum class state : std::uint8_t {
@@ -36,8 +50,8 @@ public:
 
     explicit session_fsm(const session_timing& timing) noexcept : timing_(timing) {}
 
-    /// The store acknowledged a resume or a heartbeat that was sent at `sent`.
-    void proved(clock::time_point sent) noexcept;
+    /// The store acknowledged a resume or a heartbeat.
+    void proved(const proof_of_life& proof) noexcept;
 
     /// A heartbeat sent at `sent` got no good answer by `now`.
     void failed(clock::time_point now) noexcept;
@@ -58,7 +72,7 @@ public:
     /// The end of the window; the clock's minimum if nothing is sure.
     clock::time_point deadline() const noexcept { return deadline_; }
 
-    /// When the last good proof was sent.
+    /// The base of the last good proof.
     clock::time_point verified() const noexcept { return verified_; }
 
     /// When the next heartbeat is due.
@@ -74,6 +88,7 @@ private:
     session_timing timing_;
     bool open_ = false;
     clock::time_point verified_ = clock::time_point::min();
+    clock::time_point sent_ = clock::time_point::min();
     clock::time_point deadline_ = clock::time_point::min();
     clock::time_point beat_at_ = clock::time_point::max();
     clock::time_point alarm_at_ = clock::time_point::max();

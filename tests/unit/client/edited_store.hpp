@@ -24,6 +24,9 @@ struct edited_line {
     std::shared_ptr<bool> hold_requests;
     bool hold_releases = false;  ///< They are sent, and do not reach the store yet.
     bool lose_releases = false;  ///< The store gets them, and its answer is an error.
+    std::function<void(store_traits&)> edit_traits;
+    /// Before the session begins. @return why the store refuses it.
+    std::function<error_code()> refuse_session;
     std::function<void(heartbeat&)> edit_beat;
     std::function<void(session_view&)> edit_look;
     std::vector<store_event> held;
@@ -46,6 +49,8 @@ public:
     store_traits traits() const noexcept override {
         auto traits = inner_->traits();
         traits.remote = traits.remote || line_->remote;
+        if (line_->edit_traits)
+            line_->edit_traits(traits);
         return traits;
     }
 
@@ -60,7 +65,11 @@ public:
     void detach() noexcept override { inner_->detach(); }
 
     asio::awaitable<result<resumed>> resume(session_start start) override {
-        return inner_->resume(std::move(start));
+        const auto line = line_;
+        if (const auto refused = line->refuse_session ? line->refuse_session() : error_code())
+            co_return refused;
+        auto reply = co_await inner_->resume(std::move(start));
+        co_return reply;
     }
     asio::awaitable<error_code> end() override { return inner_->end(); }
     asio::awaitable<result<answer>> request(lock_request request) override {

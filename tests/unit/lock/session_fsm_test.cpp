@@ -96,6 +96,29 @@ TEST(SessionFsm, AnOvertakenProofDoesNotShortenTheWindow) {
     EXPECT_EQ(fsm.deadline(), start + 12'900ms);
 }
 
+TEST(SessionFsm, CountsTheDeadlineFromTheBaseAndTheNextBeatFromTheSending) {
+    session_fsm fsm(ten_seconds());
+    fsm.proved(proof_of_life(start, std::nullopt));
+    const auto first_beat = fsm.beat_at();
+    fsm.proved(proof_of_life(start + 3s, start));  // proves the one before it
+    EXPECT_EQ(fsm.verified(), start);
+    EXPECT_EQ(fsm.deadline(), start + 9'900ms);
+    EXPECT_EQ(fsm.beat_at(), first_beat + 3s) << "an old base makes no heartbeat more frequent";
+    fsm.proved(proof_of_life(start + 6s, start + 3s));
+    EXPECT_EQ(fsm.deadline(), start + 12'900ms);
+    EXPECT_LT(fsm.beat_at(), fsm.alarm_at());
+}
+
+TEST(SessionFsm, AProofWithAnOlderBaseIsOvertaken) {
+    session_fsm fsm(ten_seconds());
+    fsm.proved(proof_of_life(start + 6s, start + 5s));
+    fsm.proved(proof_of_life(start + 7s, start + 2s));
+    EXPECT_EQ(fsm.verified(), start + 5s);
+    fsm.gone();
+    fsm.proved(proof_of_life(start, std::nullopt));  // a new session begins anew
+    EXPECT_EQ(fsm.verified(), start);
+}
+
 TEST(SessionFsm, RaisesTheAlarmOnceForEachWindowAndBeforeItsEnd) {
     session_fsm fsm(ten_seconds());
     fsm.proved(start);
