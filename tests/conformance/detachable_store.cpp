@@ -30,6 +30,10 @@ public:
 
     void detach() noexcept override { inner_->detach(); }
 
+    proof_number number_of(std::string_view name) const noexcept override {
+        return inner_->number_of(name);
+    }
+
     asio::awaitable<result<resumed>> resume(session_start start) override {
         if (line_->cut)
             co_return errc::store_unavailable;
@@ -75,19 +79,19 @@ public:
         co_return reply;
     }
 
-    asio::awaitable<result<heartbeat>> beat() override {
+    asio::awaitable<result<heartbeat>> beat(proof_number number) override {
         if (line_->cut)
             co_return errc::store_unavailable;
-        auto reply = co_await inner_->beat();
+        auto reply = co_await inner_->beat(number);
         if (line_->loses_this_reply())
             co_return errc::outcome_unknown;
         co_return reply;
     }
 
-    asio::awaitable<result<session_view>> look() override {
+    asio::awaitable<result<session_view>> look(proof_number number) override {
         if (line_->cut)
             co_return errc::store_unavailable;
-        auto reply = co_await inner_->look();
+        auto reply = co_await inner_->look(number);
         if (line_->loses_this_reply())
             co_return errc::outcome_unknown;
         co_return reply;

@@ -26,7 +26,7 @@ asio::awaitable<bool> beats_until_told(
 ) {
     const auto end = harness.time()->now() + limit;
     while (harness.time()->now() < end) {
-        const auto beat = co_await who.port().beat();
+        const auto beat = co_await who.port().beat(0);
         EXPECT_TRUE(beat);
         if (!beat)
             co_return false;
@@ -126,7 +126,7 @@ TEST_P(StorePort, PermitsHaveSlotsWithDomainsOfTheirOwn) {
         EXPECT_EQ(bob.last_heard().slot, 1u) << "the lowest that is free";
         EXPECT_EQ(bob.heard_token().domain, first.token.domain);
         EXPECT_GT(bob.heard_token().value, second.token.value);
-        const auto view = co_await bob.port().look();
+        const auto view = co_await bob.port().look(0);
         EXPECT_EQ(view->entries.at(1).slot, 1u);
         EXPECT_EQ(view->entries.at(1).token, bob.heard_token());
     }(h()));
@@ -143,7 +143,7 @@ TEST_P(StorePort, AnotherNumberOfPermitsIsRefused) {
         const grant held = co_await alice.hold_for("pool", one_of(2));
         const auto refused = co_await bob.ask_for("pool", one_of(3));
         EXPECT_EQ(refused.error(), errc::capacity_differs);
-        EXPECT_TRUE((co_await bob.port().look())->entries.empty());
+        EXPECT_TRUE((co_await bob.port().look(0))->entries.empty());
         EXPECT_EQ((co_await bob.ask_for("pool", one_of(0))).error(), errc::bad_mode);
         const auto too_many = co_await bob.ask_for("pool", one_of(lock_mode::capacity_max + 1));
         EXPECT_EQ(too_many.error(), errc::bad_mode);
@@ -166,8 +166,8 @@ TEST_P(StorePort, AGrantEndsByItselfAndTheNextIsGranted) {
         const auto granted_by = harness.time()->now();
         co_await bob.ask("door");
         const request_id waits = bob.last_id();
-        const auto before = co_await alice.port().beat();
-        const auto beat = co_await bob.port().beat();
+        const auto before = co_await alice.port().beat(0);
+        const auto beat = co_await bob.port().beat(0);
         EXPECT_TRUE(beat->next_deadline);
         EXPECT_LE(*beat->next_deadline, limit) << "it counts as a deadline of another session";
         EXPECT_TRUE(
@@ -178,7 +178,7 @@ TEST_P(StorePort, AGrantEndsByItselfAndTheNextIsGranted) {
         EXPECT_GT(bob.heard_token().value, held.token.value);
         // Alice's session lives, and is told that its grant is gone.
         EXPECT_TRUE(co_await alice.hears(told_kind::look_again, 0));
-        const auto after = co_await alice.port().beat();
+        const auto after = co_await alice.port().beat(0);
         EXPECT_TRUE(after);
         EXPECT_GT(after->changes, before->changes);
         EXPECT_EQ(after->grants, 0u);
@@ -218,13 +218,13 @@ TEST_P(StorePort, TheNearestOfSeveralEndsCounts) {
         const peer::manner sooner{lock_mode::exclusive(), ttl / 4, true};
         co_await alice.hold_for("a", later);
         const grant near = co_await alice.hold_for("b", sooner);
-        EXPECT_LE(*(co_await bob.port().beat())->next_deadline, ttl / 4);
+        EXPECT_LE(*(co_await bob.port().beat(0))->next_deadline, ttl / 4);
         co_await alice.port().release(near);
-        const auto left = *(co_await bob.port().beat())->next_deadline;
+        const auto left = *(co_await bob.port().beat(0))->next_deadline;
         EXPECT_GT(left, ttl / 4) << "that one is released";
         EXPECT_LE(left, ttl / 2);
         // A session's own grants do not set its next deadline.
-        const auto own = *(co_await alice.port().beat())->next_deadline;
+        const auto own = *(co_await alice.port().beat(0))->next_deadline;
         EXPECT_GT(own, ttl / 2);
     }(h()));
 }
@@ -238,14 +238,14 @@ TEST_P(StorePort, TheHolderLearnsOfAWaiterEvenIfThePushIsLost) {
         co_await alice.open();
         co_await bob.open();
         const grant held = co_await alice.hold("door");
-        EXPECT_FALSE((co_await alice.port().look())->entries.at(0).contended);
-        const auto before = co_await alice.port().beat();
+        EXPECT_FALSE((co_await alice.port().look(0))->entries.at(0).contended);
+        const auto before = co_await alice.port().beat(0);
         harness.lose_pushes(1);
         co_await bob.ask("door");
         EXPECT_FALSE(co_await alice.hears(told_kind::contended, held.id, milliseconds(20)));
-        const auto after = co_await alice.port().beat();
+        const auto after = co_await alice.port().beat(0);
         EXPECT_NE(after->changes, before->changes);
-        EXPECT_TRUE((co_await alice.port().look())->entries.at(0).contended);
+        EXPECT_TRUE((co_await alice.port().look(0))->entries.at(0).contended);
     }(h()));
 }
 

@@ -34,7 +34,7 @@ TEST_P(StorePort, QueuesTheSecondAndRefusesATry) {
         const auto refused = co_await bob.ask("door", false);
         EXPECT_EQ(refused->type, kind::refused);
         // The refused request left nothing: only the first of Bob's requests is there.
-        const auto view = co_await bob.port().look();
+        const auto view = co_await bob.port().look(0);
         EXPECT_EQ(view->entries.size(), 1u);
     }(h()));
 }
@@ -67,7 +67,7 @@ TEST_P(StorePort, AnswersARepeatedRequestTheSame) {
         co_await bob.ask("door");
         const auto queued = co_await bob.ask_again(bob.last_id(), "door");
         EXPECT_EQ(queued->type, kind::queued);
-        const auto view = co_await bob.port().look();
+        const auto view = co_await bob.port().look(0);
         EXPECT_EQ(view->entries.size(), 1u);
     }(h()));
 }
@@ -154,8 +154,8 @@ TEST_P(StorePort, WithdrawLeavesNothingWhateverThereWas) {
         EXPECT_TRUE(co_await bob.hears(store_event::kind::granted, second));
         EXPECT_FALSE(co_await alice.port().withdraw("door", 4'711));  // never heard of
         EXPECT_FALSE(co_await alice.port().withdraw("door", held.id));
-        EXPECT_TRUE((co_await alice.port().look())->entries.empty());
-        EXPECT_EQ((co_await bob.port().look())->entries.size(), 1u);
+        EXPECT_TRUE((co_await alice.port().look(0))->entries.empty());
+        EXPECT_EQ((co_await bob.port().look(0))->entries.size(), 1u);
     }(h()));
 }
 
@@ -179,7 +179,7 @@ TEST_P(StorePort, NamesAreBytesOfAnyKindAndNeverMeet) {
             const auto reply = co_await alice.ask(std::move(copy), false);
             EXPECT_EQ(reply->type, kind::granted) << testing::PrintToString(name);
         }
-        const auto view = co_await alice.port().look();
+        const auto view = co_await alice.port().look(0);
         EXPECT_EQ(view->entries.size(), names.size());
     }(h()));
 }
@@ -197,7 +197,7 @@ TEST_P(StorePort, RefusesModesThatItDoesNotKnow) {
         const auto reply = co_await alice.port().request(std::move(wish));
         EXPECT_FALSE(reply);
         EXPECT_EQ(reply.error(), errc::unsupported);
-        EXPECT_TRUE((co_await alice.port().look())->entries.empty());
+        EXPECT_TRUE((co_await alice.port().look(0))->entries.empty());
     }(h()));
 }
 

@@ -42,7 +42,7 @@ TEST_P(StorePort, ASessionWithoutHeartbeatDiesAndItsLocksPassOn) {
         bool granted = false;
         // Only Bob sends heartbeats, when the store asks for them.
         while (!granted && harness.time()->now() - start < 3 * harness.ttl()) {
-            const auto beat = co_await bob.port().beat();
+            const auto beat = co_await bob.port().beat(0);
             EXPECT_TRUE(beat);
             const auto pause = std::min<clock::duration>(
                 beat->next_deadline.value_or(harness.ttl() / 3), harness.ttl() / 3
@@ -57,7 +57,7 @@ TEST_P(StorePort, ASessionWithoutHeartbeatDiesAndItsLocksPassOn) {
         EXPECT_GT(bob.heard_token().value, held.token.value);
         EXPECT_GE(harness.time()->now() - opened, harness.ttl() * 9 / 10);
         // The dead session is told so, and stays dead, whatever it tries.
-        EXPECT_EQ((co_await alice.port().beat()).error(), errc::session_lost);
+        EXPECT_EQ((co_await alice.port().beat(0)).error(), errc::session_lost);
         EXPECT_EQ((co_await alice.port().release(held)).error(), errc::session_lost);
         EXPECT_EQ((co_await alice.ask("door")).error(), errc::session_lost);
         EXPECT_EQ((co_await alice.resume(2)).error(), errc::session_lost);
@@ -74,7 +74,7 @@ TEST_P(StorePort, HeartbeatsKeepASessionForAsLongAsTheyCome) {
         const auto end = harness.time()->now() + 2 * harness.ttl();
         while (harness.time()->now() < end) {
             const auto before = harness.time()->now();
-            const auto beat = co_await alice.port().beat();
+            const auto beat = co_await alice.port().beat(0);
             EXPECT_TRUE(beat);
             if (!beat)
                 co_return;
@@ -82,7 +82,7 @@ TEST_P(StorePort, HeartbeatsKeepASessionForAsLongAsTheyCome) {
             EXPECT_LE(beat->sent, harness.time()->now());
             EXPECT_EQ(beat->grants, 1u);
             EXPECT_EQ(beat->requests, 0u);
-            EXPECT_TRUE(co_await bob.port().beat());
+            EXPECT_TRUE(co_await bob.port().beat(0));
             co_await harness.time()->async_wait_until(harness.time()->now() + harness.ttl() / 4);
         }
         const auto refused = co_await bob.ask("door", false);
@@ -114,15 +114,15 @@ TEST_P(StorePort, TheChangeNumberGrowsWhenSomebodyElseGrants) {
         const resumed opened = co_await bob.open();
         const grant held = co_await alice.hold("door");
         co_await bob.ask("door");
-        const auto before = co_await bob.port().beat();
+        const auto before = co_await bob.port().beat(0);
         EXPECT_EQ(before->changes, opened.view.changes);  // a session's own changes do not count
         EXPECT_EQ(before->requests, 1u);
         co_await alice.port().release(held);
-        const auto after = co_await bob.port().beat();
+        const auto after = co_await bob.port().beat(0);
         EXPECT_GT(after->changes, before->changes);
         EXPECT_EQ(after->grants, 1u);
         EXPECT_EQ(after->requests, 0u);
-        const auto view = co_await bob.port().look();
+        const auto view = co_await bob.port().look(0);
         EXPECT_EQ(view->changes, after->changes);
         EXPECT_EQ(view->entries.size(), 1u);
         EXPECT_TRUE(view->entries.at(0).granted);
@@ -147,7 +147,7 @@ TEST_P(StorePort, BreakTakesTheLockFromThatGrantOnly) {
         EXPECT_TRUE(*co_await bob.break_("door", held.token));
         EXPECT_TRUE(co_await bob.hears(store_event::kind::granted, waits));
         EXPECT_TRUE(co_await alice.hears(store_event::kind::look_again, 0));
-        EXPECT_TRUE((co_await alice.port().look())->entries.empty());
+        EXPECT_TRUE((co_await alice.port().look(0))->entries.empty());
         EXPECT_FALSE(*co_await alice.port().release(held));
     }(h()));
 }
@@ -194,15 +194,15 @@ TEST_P(StorePort, ALostPushIsFoundByLooking) {
         co_await bob.open();
         const grant held = co_await alice.hold("door");
         co_await bob.ask("door");
-        const auto before = co_await bob.port().beat();
+        const auto before = co_await bob.port().beat(0);
         harness.lose_pushes(1);
         co_await alice.port().release(held);
         EXPECT_FALSE(co_await bob.hears(
             store_event::kind::granted, bob.last_id(), std::chrono::milliseconds(20)
         ));
-        const auto after = co_await bob.port().beat();
+        const auto after = co_await bob.port().beat(0);
         EXPECT_NE(after->changes, before->changes);
-        EXPECT_TRUE((co_await bob.port().look())->entries.at(0).granted);
+        EXPECT_TRUE((co_await bob.port().look(0))->entries.at(0).granted);
     }(h()));
 }
 
@@ -224,7 +224,7 @@ TEST_P(StorePort, ALostReplyIsAnErrorAndAskingAgainTellsTheTruth) {
             again = co_await alice.ask_again(alice.last_id(), "door");
         }
         EXPECT_TRUE(again && again->type == kind::granted);
-        EXPECT_EQ((co_await alice.port().look())->entries.size(), 1u);
+        EXPECT_EQ((co_await alice.port().look(0))->entries.size(), 1u);
     }(h()));
 }
 

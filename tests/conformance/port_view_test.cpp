@@ -29,7 +29,7 @@ TEST_P(StorePort, DrawsMoreTokensForAGrantThatIsHeld) {
         const auto again = co_await alice.port().draw(held);
         EXPECT_GE(again->first.value, more->first.value + more->count);
         // The grant is unchanged.
-        EXPECT_EQ((co_await alice.port().look())->entries.at(0).token, held.token);
+        EXPECT_EQ((co_await alice.port().look(0))->entries.at(0).token, held.token);
         EXPECT_TRUE(*co_await alice.port().release(held));
         EXPECT_EQ((co_await alice.port().draw(held)).error(), errc::lease_lost);
         const grant later = co_await alice.hold("door");
@@ -128,8 +128,8 @@ TEST_P(StorePort, BreakingASharedTokenTakesItFromAllWhoShareIt) {
         EXPECT_TRUE(co_await carol.hears(told_kind::granted, carol.last_id()));
         EXPECT_TRUE(co_await alice.hears(told_kind::look_again, 0));
         EXPECT_TRUE(co_await bob.hears(told_kind::look_again, 0));
-        EXPECT_TRUE((co_await alice.port().look())->entries.empty());
-        EXPECT_TRUE((co_await bob.port().look())->entries.empty());
+        EXPECT_TRUE((co_await alice.port().look(0))->entries.empty());
+        EXPECT_TRUE((co_await bob.port().look(0))->entries.empty());
     }(h()));
 }
 
@@ -196,12 +196,12 @@ TEST_P(StorePort, WhatChangesNoLockIsNotToldToWhoWatches) {
         if (co_await bob.port().watch() == errc::unsupported)
             co_return;
         co_await alice.ask("door", false);
-        co_await alice.port().beat();
-        co_await alice.port().look();
+        co_await alice.port().beat(0);
+        co_await alice.port().look(0);
         co_await alice.port().draw(held);
         co_await alice.port().withdraw("door", 4'711);
         EXPECT_FALSE(co_await bob.hears(told_kind::changed, 0, milliseconds(20)));
-        co_await bob.port().beat();
+        co_await bob.port().beat(0);
         EXPECT_FALSE(co_await bob.hears(told_kind::changed, 0, milliseconds(20)));
     }(h()));
 }
@@ -219,7 +219,7 @@ TEST_P(StorePort, AChangeWhosePushIsLostIsFoundByTheNextHeartbeat) {
         harness.lose_pushes(1);
         co_await alice.hold("door");
         EXPECT_FALSE(co_await bob.hears(told_kind::changed, 0, milliseconds(20)));
-        EXPECT_TRUE(co_await bob.port().beat());
+        EXPECT_TRUE(co_await bob.port().beat(0));
         EXPECT_TRUE(co_await bob.hears(told_kind::changed, 0));
     }(h()));
 }
@@ -242,7 +242,7 @@ TEST_P(StorePort, ExaminesItselfAndSaysWhatItsPromisesRestOn) {
         }
         EXPECT_TRUE(subjects.contains("tokens"));
         EXPECT_EQ(subjects.contains("sessions"), alice.port().traits().sessions);
-        EXPECT_EQ((co_await alice.port().look())->entries.size(), 1u) << "nothing was changed";
+        EXPECT_EQ((co_await alice.port().look(0))->entries.size(), 1u) << "nothing was changed";
     }(h()));
 }
 

@@ -221,7 +221,7 @@ private:
     // question.
     asio::awaitable<void> look() {
         for (unsigned who = 0; who < sessions; ++who) {
-            auto looking = peers_[who]->port().look();
+            auto looking = peers_[who]->port().look(0);
             auto view = co_await std::move(looking);
             std::sort(view->entries.begin(), view->entries.end(), [](auto& a, auto& b) {
                 return a.id < b.id;
@@ -231,7 +231,7 @@ private:
                     std::to_string(each.slot) + (each.contended ? " contended" : ""));
             say("changes " + std::to_string(view->changes));
             views_[who] = std::move(*view);
-            auto beating = peers_[who]->port().beat();
+            auto beating = peers_[who]->port().beat(0);
             const auto beat = co_await std::move(beating);
             // After this, every event that has arrived is told.
             co_await asio::post(harness_.executor(), asio::use_awaitable);

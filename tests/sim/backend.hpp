@@ -48,6 +48,9 @@ protected:
 /// A lock server in the network.
 std::unique_ptr<backend> make_server_backend(sim::world& in);
 
+/// Two lock servers, each with half of the locks, which fail one at a time.
+std::unique_ptr<backend> make_server_pair_backend(sim::world& in);
+
 /// The SQLite store, all clients on one machine. Its faults: a disk that fails, hangs, is full or
 /// locked, a power failure that takes what was not synced, and lost datagrams.
 std::unique_ptr<backend> make_sqlite_backend(sim::world& in);

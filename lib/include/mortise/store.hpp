@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace mortise {
@@ -35,7 +36,9 @@ protected:
 
 /// The port between `lock_client` and the place where locks live.
 ///
-/// One object serves one client, and one session at a time. All calls come from the client's strand
+/// One object serves one client, and for each proof number one session at a time: most stores have
+/// the number 0 only. What a session has asked for and what it keeps is lost with it; the sessions
+/// of other numbers are not concerned. All calls come from the client's strand
 /// and complete there; several may be under way at once, and those that change one lock take effect
 /// in the order of the calls; those of several locks in any order. No call is ever cancelled: the
 /// client waits for the answer and undoes what it no longer wants. An error means that the outcome
@@ -74,6 +77,11 @@ public:
     /// connection is proof enough).
     virtual void detach() noexcept = 0;
 
+    /// The number of the session that asks for this lock. The grant names the number that keeps it:
+    /// the same one, unless that depends on which servers granted it. The same for a name always.
+    /// Any thread.
+    virtual proof_number number_of(std::string_view /*name*/) const noexcept { return 0; }
+
     /// Opens the connection or the file, and makes the session known (generation 1), or proves it
     /// again after a lost connection (a higher one). From then on the store refuses calls with a
     /// lower generation.
@@ -81,8 +89,8 @@ public:
     /// `ttl_too_long` if the server turns out to keep no session with that TTL.
     virtual asio::awaitable<result<resumed>> resume(session_start start) = 0;
 
-    /// Ends the session: everything it holds is released and everything it asked for withdrawn, in
-    /// one step.
+    /// Ends the sessions of all numbers: everything they hold is released and everything they asked
+    /// for withdrawn, for each in one step.
     virtual asio::awaitable<error_code> end() = 0;
 
     /// Asks for a lock. Idempotent by `request.id`: asking again returns the same answer.
@@ -99,13 +107,15 @@ public:
     /// @par Errors as `withdraw`.
     virtual asio::awaitable<result<bool>> release(grant held) = 0;
 
-    /// Proves, by a write, that the session and its grants live at the store; reaps sessions and
-    /// grants that have expired.
+    /// Proves, by a write, that the session of that number and its grants live at the store; reaps
+    /// sessions and grants that have expired.
     /// @par Errors `session_lost` if the session is gone; anything else proves nothing.
-    virtual asio::awaitable<result<heartbeat>> beat() = 0;
+    virtual asio::awaitable<result<heartbeat>> beat(proof_number number) = 0;
 
-    /// Everything that the store holds for this session, with the change number that belongs to it.
-    virtual asio::awaitable<result<session_view>> look() = 0;
+    /// Everything that the store holds for the session of that number: the requests that were asked
+    /// under it, granted or not, and the grants that it keeps; with the change number that belongs
+    /// to it.
+    virtual asio::awaitable<result<session_view>> look(proof_number number) = 0;
 
     /// Draws more tokens for a grant that is held: above every token of its lock that was drawn
     /// before, and below every one of it that is drawn later. The tokens that the grant had so far
@@ -135,8 +145,8 @@ public:
     virtual asio::awaitable<result<std::vector<break_record>>>
     breaks(std::string name, std::size_t limit) = 0;
 
-    /// Asks for one event `changed` at the next change of any lock; call again after it. Needs a
-    /// session.
+    /// Asks for one event `changed` at the next change of any lock; call again after it. Needs the
+    /// session of the number 0.
     /// @par Errors `unsupported` where the store cannot tell.
     virtual asio::awaitable<error_code> watch() = 0;
 

@@ -39,6 +39,11 @@ using session_id = random_id;
 /// One wish for a lock: a number that its session never uses twice.
 using request_id = std::uint64_t;
 
+/// The number of a proof of life: what is proved, doubted and lost together at a store. A store at
+/// one server has the number 0 only; one at several servers, which fail one at a time, has a number
+/// for each of them, or for each set of them that grants together.
+using proof_number = std::uint32_t;
+
 /// The abilities and the promises of a store.
 struct store_traits {
     std::string_view scheme;  ///< "memory", "sqlite", ...
@@ -70,6 +75,7 @@ struct store_traits {
 struct session_start {
     session_start() = default;
 
+    proof_number number = 0;  ///< Each number has a session of its own.
     session_id id;
     std::uint64_t generation = 0;  ///< Grows with every `resume` of the same session.
     std::chrono::milliseconds ttl{0};
@@ -85,10 +91,11 @@ struct session_entry {
     request_id id = 0;
     std::string name;
     bool granted = false;
-    fencing_token token;     ///< Of the grant; empty while it waits.
-    std::uint32_t slot = 0;  ///< As `answer::slot`.
-    bool contended = false;  ///< Of a grant: whether another session waits for the lock.
-    clock::duration age{};   ///< Of a grant: for how long the store has had it.
+    proof_number number = 0;  ///< Of a grant: as `answer::number`.
+    fencing_token token;      ///< Of the grant; empty while it waits.
+    std::uint32_t slot = 0;   ///< As `answer::slot`.
+    bool contended = false;   ///< Of a grant: whether another session waits for the lock.
+    clock::duration age{};    ///< Of a grant: for how long the store has had it.
 };
 
 struct session_view {
@@ -127,7 +134,9 @@ struct answer {
     enum class kind : std::uint8_t { granted, queued, refused };
 
     kind type = kind::refused;
-    fencing_token token;     ///< If granted.
+    fencing_token token;  ///< If granted.
+    /// If granted: the proof that keeps the grant. It is lost with the session of that number.
+    proof_number number = 0;
     std::uint32_t slot = 0;  ///< If a permit was granted: which one, from 1 to the capacity.
     /// If queued: how many stand before it, holders included. An estimate that is never too low:
     /// a waiter that left the middle of the queue is still counted.
@@ -183,6 +192,9 @@ struct store_event {
     };
 
     kind type = kind::look_again;
+    /// Of `granted` as `answer::number`; of `session_lost`, `look_again` and `unsure` the session
+    /// that is meant.
+    proof_number number = 0;
     request_id id = 0;
     fencing_token token;
     std::uint32_t slot = 0;  ///< As `answer::slot`.

@@ -82,8 +82,10 @@ private:
     bool drawing_ = false;
 };
 
+class client_session;
 class held_grant;
 class lock_queue;
+class session_watch;
 
 /// Empty for a destructor's release.
 using release_handler = coro::detail::completion<void(error_code)>;
@@ -122,6 +124,7 @@ public:
     const bool queues;
 
     // On the client's strand.
+    client_session* session = nullptr;  ///< That asks for it or keeps its grant; null at first.
     core::acquire_fsm fsm;
     request_id id = 0;        ///< Of the present request; zero while there is none.
     std::uint64_t order = 0;  ///< The order of arrival at the strand.
@@ -138,8 +141,9 @@ public:
     bool store_busy = false;  ///< The last try to undo found the store busy with somebody else.
 
     // Written once, before the grant is delivered.
-    fencing_token token;     ///< As the store knows the grant.
-    std::uint32_t slot = 0;  ///< Of a permit.
+    fencing_token token;                         ///< As the store knows the grant.
+    std::uint32_t slot = 0;                      ///< Of a permit.
+    std::shared_ptr<const session_watch> watch;  ///< Of the session that keeps the grant.
     /// When it ends by `hold_max`.
     clock::time_point ends_at = clock::time_point::max();
     clock::time_point alarm_at = clock::time_point::max();

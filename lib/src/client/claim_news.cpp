@@ -7,22 +7,45 @@
 
 namespace mortise::detail {
 
-void claims::granted(const store_event& event) {
+bool claims::granted(const store_event& event) {
     const auto found = asking_.find(event.id);
     if (found == asking_.end())
-        return;
+        return false;
     const claim_ptr claim = found->second;
-    if (claim->ends_by_itself() && claim->fsm.at_store())
-        return core_.looks.start();  // `hold_max` counts from the grant: only a look tells its age.
+    if (claim->ends_by_itself() && claim->fsm.at_store()) {
+        own_.looks.start();  // `hold_max` counts from the grant: only a look tells its age.
+        return true;
+    }
     note_grant(*claim, event.slot, event.contended);
-    drive(claim, claim->fsm.granted(event.token, core_.session.surely_held()));
+    take_grant(claim, event.token, event.number);
+    return true;
 }
 
-void claims::contended(request_id id) {
-    if (const auto found = granted_.find(id); found != granted_.end())
-        contended(*found->second);
-    else if (const auto asked = asking_.find(id); asked != asking_.end())
-        contended(*asked->second);
+void claims::take_grant(const claim_ptr& claim, const fencing_token& token, proof_number number) {
+    client_session& keeps = core_.sessions.at(number);
+    const action next = claim->fsm.granted(token, keeps.keeper.surely_held());
+    if (claim->fsm.unproved() || claim->fsm.token())
+        go_over(claim, keeps);
+    drive(claim, next);
+}
+
+void claims::answered(const claim_ptr& claim, const answer& reply) {
+    const bool granted = reply.type == answer::kind::granted;
+    client_session& keeps = granted ? core_.sessions.at(reply.number) : own_;
+    const action next = claim->fsm.answered(reply, keeps.keeper.surely_held());
+    if (granted && !has_gone_over(*claim) && (claim->fsm.unproved() || claim->fsm.token()))
+        go_over(claim, keeps);
+    drive(claim, next);
+}
+
+bool claims::contended(request_id id) {
+    auto found = granted_.find(id);
+    if (found == granted_.end())
+        found = asking_.find(id);
+    if (found == granted_.end() || found == asking_.end())
+        return false;
+    contended(*found->second);
+    return true;
 }
 
 void claims::contended(claim& claim) {

@@ -23,14 +23,14 @@ void claims::start(const claim_ptr& claim, const std::shared_ptr<release_op>& re
         return;  // It was cancelled before this task ran.
     if (context_.stopping())
         return stop(claim, errc::client_stopped);
-    claim->order = ++last_order_;
+    claim->order = core_.sessions.next_order();
     idle_.emplace(claim->order, claim);
     const bool again = releasing && releasing->released_claim->lock_name() == claim->lock_name() &&
                        releasing->released_claim->contended;
-    if (core_.session.opens_later() && claim->queues)
+    if (own_.keeper.opens_later() && claim->queues)
         return;  // The next opening has its timer; a waiter that joins does not hasten it.
-    if (!core_.session.open())
-        core_.session.need();
+    if (!own_.keeper.open())
+        own_.keeper.need();
     else if (again && !releasing->answered)
         releasing->behind.push_back(claim);
     else
@@ -43,7 +43,7 @@ void claims::stop(const claim_ptr& claim, error_code reason) {
     drive(claim, next);
 }
 
-void claims::refuse_idle(const claim_ptr& claim, error_code why) {
+void claims::refuse(const claim_ptr& claim, error_code why) {
     queue_work work;
     core_.locals.table().doomed(*claim, work);
     stop(claim, why);
@@ -65,7 +65,28 @@ void claims::bound_undo(const claim_ptr& claim) {
     );
 }
 
+// Sends a request that waited for a release, unless the session was lost and opened again since:
+// then it is sent already.
+void claims::send_behind(const claim_ptr& claim) {
+    if (own_.keeper.open() && idle_.contains(claim->order))
+        drive(claim, claim->fsm.session_ready());
+}
+
+void claims::refuse_unproved(error_code why) {
+    for (const request_id id : std::exchange(unproved_, {})) {
+        if (const auto found = asking_.find(id); found != asking_.end())
+            refuse(claim_ptr(found->second), why);
+    }
+}
+
+// Whether another session has the claim by now, because it keeps the grant.
+bool claims::has_gone_over(const claim& claim) const {
+    return claim.session != &own_ && !context_.closed();
+}
+
 void claims::drive(const claim_ptr& claim, action next) {
+    if (has_gone_over(*claim))
+        return claim->session->claims.drive(claim, next);
     switch (next) {
     case action::none:
         break;
@@ -91,7 +112,7 @@ void claims::drive(const claim_ptr& claim, action next) {
             drop(claim);
     } else if (claim->fsm.unproved()) {
         unproved_.insert(claim->id);
-        core_.session.beat();
+        own_.keeper.prove();
     }
 }
 
@@ -102,7 +123,7 @@ void claims::send_request(const claim_ptr& claim) {
         idle_.erase(claim->order);
     else
         asking_.erase(claim->id);
-    claim->id = ++last_id_;
+    claim->id = core_.sessions.next_id();
     asking_.emplace(claim->id, claim);
     claim->seen_at = {};
     claim->sent = context_.now();
@@ -119,12 +140,16 @@ claims::run_request([[maybe_unused]] std::shared_ptr<const void> kept, claim_ptr
     request.hold_max = claim->hold_max;
     request.queue = claim->queues;
     context_.count.add(&client_stats::requests);
-    const auto epoch = core_.session.begin_call();
+    const auto epoch = own_.keeper.begin_call();
     auto reply = co_await context_.at_store().request(std::move(request));
-    if (!core_.session.end_call(epoch))
-        co_return;  // The session is gone; the state machine was told.
+    if (!own_.keeper.end_call(epoch)) {
+        // The session is gone; the state machine was told, unless a push has led it to another.
+        if (has_gone_over(*claim))
+            drive(claim, claim->fsm.request_failed(errc::outcome_unknown));
+        co_return;
+    }
     if (reply) {
-        core_.session.outage_over();
+        own_.keeper.outage_over();
         // `hold_max` counts from the grant, which may date from an earlier try: only a look tells
         // its age.
         const bool age_unknown =
@@ -133,11 +158,11 @@ claims::run_request([[maybe_unused]] std::shared_ptr<const void> kept, claim_ptr
             reply->type = answer::kind::queued;
         else if (reply->type == answer::kind::granted)
             note_grant(*claim, reply->slot, reply->contended);
-        drive(claim, claim->fsm.answered(*reply, core_.session.surely_held()));
+        answered(claim, *reply);
         if (age_unknown)
-            core_.looks.start();
+            own_.looks.start();
     } else if (reply.error() == errc::session_lost) {
-        core_.session.lose(errc::lease_lost);
+        own_.keeper.lose(errc::lease_lost);
     } else if (reply.error() == errc::database_busy) {
         // The store did nothing, so there is nothing to undo, and the session is not put at risk.
         drive(claim, claim->fsm.refused(errc::store_unavailable));
@@ -150,9 +175,9 @@ claims::run_request([[maybe_unused]] std::shared_ptr<const void> kept, claim_ptr
 // Handles a request without an answer. In an outage, a waiter for the lock also waits for the
 // store: its request is asked again by its id.
 void claims::lose_answer(const claim_ptr& claim, error_code why) {
-    const bool outage = core_.session.is_outage(why);
+    const bool outage = own_.keeper.is_outage(why);
     if (outage)
-        core_.session.note_outage(why);
+        own_.keeper.note_outage(why);
     if (outage && claim->queues && !context_.stopping() && !claim->fsm.stopped())
         drive(claim, claim->fsm.connection_lost(why));
     else
@@ -170,7 +195,7 @@ void claims::fail_request(const claim_ptr& claim, error_code why) {
 }
 
 void claims::ask_again() {
-    core_.session.outage_over();
+    own_.keeper.outage_over();
     next_turn_ = {};
     const auto all = all_asking();  // in the order in which they were asked first
     for (const auto& claim : all) {
@@ -184,13 +209,16 @@ void claims::ask_again() {
 
 asio::awaitable<void>
 claims::run_withdraw([[maybe_unused]] std::shared_ptr<const void> kept, claim_ptr claim) {
-    const auto epoch = core_.session.begin_call();
+    const auto epoch = own_.keeper.begin_call();
     const error_code result = co_await context_.at_store().withdraw(claim->lock_name(), claim->id);
-    if (!core_.session.end_call(epoch))
+    if (!own_.keeper.end_call(epoch)) {
+        if (has_gone_over(*claim))
+            drive(claim, claim->fsm.withdrawn(errc::outcome_unknown));
         co_return;
+    }
     claim->store_busy = result == errc::database_busy;
     if (result == errc::session_lost)
-        core_.session.lose(errc::lease_lost);
+        own_.keeper.lose(errc::lease_lost);
     else
         drive(claim, claim->fsm.withdrawn(result));
     core_.arm();
@@ -205,7 +233,7 @@ void claims::try_later(const claim_ptr& claim) {
     const auto at = context_.now();
     if (!claim->store_busy && claim->fsm.finished() &&
         at - claim->undo_since > context_.timing().ttl)
-        return core_.session.abandon();
+        return own_.keeper.abandon();
     context_.set_timer(claim->retry_timer, at + undo_pause(claim->retries++), [this, claim] {
         retry_in_turn(claim);
     });
@@ -237,6 +265,7 @@ void claims::finish(const claim_ptr& claim) {
 void claims::accept(const claim_ptr& claim) {
     drop(claim);
     claim->token = claim->fsm.token();
+    claim->watch = MORTISE_PLANTED(lease_by_other_proof) ? core_.sessions.at(0).watch : own_.watch;
     if (claim->ends_by_itself())
         end_at(claim);
     granted_.emplace(claim->id, claim);
@@ -280,16 +309,33 @@ void claims::end_grant(claim& claim, errc why, queue_work& work) {
     if (!granted_.contains(claim.id))
         return;
     lose(claim, why, work);
-    core_.releases.start(claim.shared_from_this());
+    own_.releases.start(claim.shared_from_this());
 }
 
-// Puts a claim back among those that wait for a session.
+// Puts a claim back among those that wait for the session that asks for its lock.
 void claims::to_idle(const claim_ptr& claim) {
     context_.clear_timer(claim->retry_timer);
     claim->id = 0;
     claim->retries = 0;
     claim->seen_at = {};
-    idle_.emplace(claim->order, claim);
+    claim->session = nullptr;
+    client_session& next = core_.sessions.of(*claim);
+    next.claims.idle_.emplace(claim->order, claim);
+    if (&next == &own_)
+        return;
+    if (next.keeper.open())
+        next.claims.send_behind(claim);
+    else if (!next.keeper.opens_later())
+        next.keeper.need();
+}
+
+void claims::go_over(const claim_ptr& claim, client_session& next) {
+    if (&next == &own_)
+        return;
+    asking_.erase(claim->id);
+    unproved_.erase(claim->id);
+    claim->session = &next;
+    next.claims.asking_.emplace(claim->id, claim);
 }
 
 void claims::drop(const claim_ptr& claim) {
@@ -307,10 +353,10 @@ void claims::draw(const claim_ptr& claim) {
 
 asio::awaitable<void>
 claims::run_draw([[maybe_unused]] std::shared_ptr<const void> kept, claim_ptr claim) {
-    const auto epoch = core_.session.epoch();
+    const auto epoch = own_.keeper.epoch();
     context_.count.add(&client_stats::draws);
     const auto drawn = co_await context_.at_store().draw(grant_of(*claim));
-    if (!core_.session.is_current(epoch))
+    if (!own_.keeper.is_current(epoch))
         co_return;
     // Without more tokens the grant goes back to the store when the last is used up.
     if (drawn)

@@ -22,14 +22,15 @@ namespace mortise::detail {
 /// it, and hands its grant to the lock table.
 ///
 /// @par Threads The strand.
-class claims final : client_part {
+class claims final : session_part {
 public:
     using action = core::acquire_fsm::action;
     using claim_ptr = std::shared_ptr<claim>;
     using claims_by_id = std::map<request_id, claim_ptr>;
     using claims_in_order = std::map<std::uint64_t, claim_ptr>;
 
-    claims(client_core& core, client_context& context) noexcept : client_part(core, context) {}
+    claims(client_session& own, client_core& core, client_context& context) noexcept
+        : session_part(own, core, context) {}
 
     /// Starts a claim. A contended lock is requested again only after the store has answered its
     /// release, or the store would serve the new request before the waiters of other clients hear
@@ -37,18 +38,25 @@ public:
     void start(const claim_ptr& claim, const std::shared_ptr<release_op>& releasing);
     /// Undoes a claim that nobody wants any longer.
     void stop(const claim_ptr& claim, error_code reason);
-    /// Refuses a claim that waits for a session.
-    void refuse_idle(const claim_ptr& claim, error_code why);
+    /// Refuses a claim that waits for a session, or for the proof of its grant.
+    void refuse(const claim_ptr& claim, error_code why);
+    /// Refuses all that wait for the proof of their grants, because there will be none.
+    void refuse_unproved(error_code why);
+    /// Sends a request that waited for the release of another grant.
+    void send_behind(const claim_ptr& claim);
     /// Carries out what the state machine of the claim asks for.
     void drive(const claim_ptr& claim, action next);
     void draw(const claim_ptr& claim);
     /// Gives an idle grant back once it has lingered long enough.
     void linger(const claim_ptr& claim);
 
-    /// The store pushed a grant.
-    void granted(const store_event& event);
-    /// Another client waits for the lock of this request.
-    void contended(request_id id);
+    /// The store pushed a grant. @return whether the request is one of this session.
+    bool granted(const store_event& event);
+    /// Takes a grant that the store named, with the proof that keeps it: the claim goes over to the
+    /// session of that number, if it is another.
+    void take_grant(const claim_ptr& claim, const fencing_token& token, proof_number number);
+    /// Another client waits for the lock of this request. @return as `granted`.
+    bool contended(request_id id);
     void contended(claim& claim);
     /// Notes what the store says of a grant in an answer, a push or a look.
     void note_grant(claim& claim, std::uint32_t slot, bool contended);
@@ -81,8 +89,9 @@ public:
     const std::set<request_id>& unproved() const noexcept { return unproved_; }
     /// Waiting for a session, in their order.
     const claims_in_order& idle() const noexcept { return idle_; }
+    /// Whether a claim waits for a session or for its proof.
+    bool need_session() const noexcept { return !idle_.empty() || !unproved_.empty(); }
     bool has_waiters() const noexcept { return asking_.size() > unproved_.size(); }
-    request_id last_id() const noexcept { return last_id_; }
     /// Those without a grant, in the order in which they were asked first.
     std::vector<claim_ptr> all_asking() const;
     struct everything {
@@ -96,6 +105,7 @@ public:
 
 private:
     void send_request(const claim_ptr& claim);
+    void answered(const claim_ptr& claim, const answer& reply);
     void fail_request(const claim_ptr& claim, error_code why);
     void lose_answer(const claim_ptr& claim, error_code why);
     void bound_undo(const claim_ptr& claim);
@@ -106,13 +116,13 @@ private:
     void end_at(const claim_ptr& claim);
     void end_grant(claim& claim, errc why, queue_work& work);
     void to_idle(const claim_ptr& claim);
+    void go_over(const claim_ptr& claim, client_session& next);
+    bool has_gone_over(const claim& claim) const;
     void drop(const claim_ptr& claim);
     asio::awaitable<void> run_request(std::shared_ptr<const void> kept, claim_ptr claim);
     asio::awaitable<void> run_withdraw(std::shared_ptr<const void> kept, claim_ptr claim);
     asio::awaitable<void> run_draw(std::shared_ptr<const void> kept, claim_ptr claim);
 
-    request_id last_id_ = 0;
-    std::uint64_t last_order_ = 0;
     claims_by_id asking_;
     claims_in_order idle_;
     std::set<request_id> unproved_;  ///< Of `asking_`: granted, but without a proof of the session.

@@ -58,8 +58,7 @@ client_context::client_context(
       config_(checked(std::move(config), known_traits_.front())),
       time_(time_of(config_, seat_.executor())),
       timing_(core::session_timing::from(config_)),
-      home_(std::make_shared<client_home>()) {
-    home_->session = std::make_shared<session_watch>(time_);
+      home_(std::make_shared<client_home>(time_)) {
     home_->executor = seat_.executor();
 }
 

@@ -22,11 +22,13 @@
 #include <forward_list>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace mortise::detail {
 
 class client_core;
+class client_session;
 
 /// Everything that the parts of a client share: the strand, the store, the configuration, the
 /// timers, the observer, and how far the end of the client has come.
@@ -72,6 +74,10 @@ public:
 
     /// Valid until `leave`.
     store& at_store() const noexcept { return *store_; }
+    /// The number of the session that asks for this lock. Any thread.
+    proof_number number_of(std::string_view name) const noexcept {
+        return store_ ? store_->number_of(name) : 0;
+    }
     /// Reads the traits again: the server has told them.
     void read_traits();
     /// Runs a coroutine on the strand. Calls of the store throw nothing but `bad_alloc`, which
@@ -129,6 +135,19 @@ protected:
 
     client_core& core_;
     client_context& context_;
+};
+
+/// A part of a session. It reaches the other parts through the session, and what the sessions share
+/// through the core.
+class session_part : client_part {
+protected:
+    session_part(client_session& own, client_core& core, client_context& context) noexcept
+        : client_part(core, context), own_(own) {}
+    ~session_part() = default;
+
+    using client_part::context_;
+    using client_part::core_;
+    client_session& own_;
 };
 
 /// The pause between two attempts to undo something: 20 ms, doubled up to a second.

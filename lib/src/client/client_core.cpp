@@ -16,10 +16,7 @@ client_core::client_core(
 )
     : context(std::move(executor), std::move(impl), std::move(config)),
       locals(*this, context),
-      session(*this, context),
-      claims(*this, context),
-      releases(*this, context),
-      looks(*this, context),
+      sessions(*this, context),
       questions(*this, context) {}
 
 client_core::~client_core() = default;
@@ -31,7 +28,7 @@ void client_core::attach() {
 
 std::string client_core::explain() const {
     std::string text = context.explain_store();
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(session.quarantine_left());
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(sessions.quarantine_left());
     if (left == left.zero())
         return text;
     if (!text.empty())
@@ -50,8 +47,12 @@ void client_core::shut_down() noexcept {
     context.at_store().detach();
     context.clear_timers();
     const auto waiting = locals.table().abandon();
-    const auto asking = claims.take_all();
-    const auto released = releases.take_all();
+    std::vector<claims::everything> asking;
+    std::vector<releases::releases_by_id> released;
+    for (const auto& [number, session] : sessions.all()) {
+        asking.push_back(session->claims.take_all());
+        released.push_back(session->releases.take_all());
+    }
     const auto stoppers = std::exchange(stoppers_, {});
     context.leave();
 }
@@ -71,7 +72,7 @@ void client_core::close() noexcept {
 void client_core::grant_no_more() {
     queue_work work;
     locals.table().close(errc::client_stopped, work);
-    context.home()->session->stop();
+    context.home()->stop();
     locals.carry_out(std::move(work));
 }
 
@@ -82,16 +83,20 @@ void client_core::close_now() {
         return;
     context.begin_stop();
     context.clear_timers();
-    session.end();
     queue_work work;
-    claims.lose_all(errc::client_stopped, work);
+    for (const auto& [number, session] : sessions.all()) {
+        session->keeper.end();
+        session->claims.lose_all(errc::client_stopped, work);
+    }
     context.at_store().detach();
-    for (const auto& [id, op] : releases.take_all())
-        releases::complete(*op, errc::outcome_unknown);
-    for (const auto& claim : claims.all_asking())
-        locals.table().give_up(*claim, errc::client_stopped, work);
+    for (const auto& [number, session] : sessions.all()) {
+        for (const auto& [id, op] : session->releases.take_all())
+            releases::complete(*op, errc::outcome_unknown);
+        for (const auto& claim : session->claims.all_asking())
+            locals.table().give_up(*claim, errc::client_stopped, work);
+        session->claims.take_all();
+    }
     questions.end_watches(errc::client_stopped);
-    claims.take_all();
     work.tasks.clear();
     locals.carry_out(std::move(work));
 }
@@ -99,23 +104,29 @@ void client_core::close_now() {
 void client_core::on_store_event(const store_event& event) noexcept {
     if (context.closed())
         return;
+    const auto any_session = [&](auto handles) {
+        const auto& all = sessions.all();
+        return std::any_of(all.begin(), all.end(), [&](const auto& each) {
+            return handles(each.second->claims);
+        });
+    };
     switch (event.type) {
     case store_event::kind::granted:
-        claims.granted(event);
+        any_session([&](claims& of) { return of.granted(event); });
         break;
     case store_event::kind::contended:
-        claims.contended(event.id);
+        any_session([&](claims& of) { return of.contended(event.id); });
         break;
     case store_event::kind::session_lost:
-        session.lose(errc::lease_lost);
+        sessions.at(event.number).keeper.lose(errc::lease_lost);
         break;
     case store_event::kind::look_again:
-        claims.ask_again();
-        looks.start();
+        sessions.at(event.number).claims.ask_again();
+        sessions.at(event.number).looks.start();
         break;
     case store_event::kind::unsure:
-        claims.ask_again();
-        session.doubt();
+        sessions.at(event.number).claims.ask_again();
+        sessions.at(event.number).keeper.doubt();
         break;
     case store_event::kind::changed:
         questions.changed();
@@ -129,7 +140,7 @@ void client_core::arm() {
     if (context.closed())
         return;
     context.wake_at(
-        std::min({context.next_timer(), locals.table().next_deadline(), session.next_deadline()}),
+        std::min({context.next_timer(), locals.table().next_deadline(), sessions.next_deadline()}),
         &client_core::on_alarm
     );
 }
@@ -138,13 +149,16 @@ void client_core::on_alarm() {
     if (context.closed())
         return;
     const auto at = context.now();
-    if (session.take_alarm(at))
-        claims.warn_all();
+    for (const auto& [number, session] : sessions.all()) {
+        if (session->keeper.take_alarm(at))
+            session->claims.warn_all();
+    }
     queue_work work;
     locals.table().expire(at, work);
     locals.carry_out(std::move(work));
     context.run_timers(at);
-    session.beat_if_due(at);
+    for (const auto& [number, session] : sessions.all())
+        session->keeper.beat_if_due(at);
     arm();
 }
 
@@ -162,7 +176,7 @@ void client_core::stop(lease_handler handler) {
     );
 }
 
-// Ends the session by one call of the store, which answers the calls in flight first.
+// Ends the sessions by one call of the store, which answers the calls in flight first.
 asio::awaitable<void>
 client_core::run_stop([[maybe_unused]] std::shared_ptr<const void> kept, lease_handler handler) {
     stoppers_.push_back(std::move(handler));
@@ -170,13 +184,16 @@ client_core::run_stop([[maybe_unused]] std::shared_ptr<const void> kept, lease_h
         co_return;  // The stop under way answers for all.
     context.begin_stop();
     queue_work work;
-    claims.lose_all(errc::client_stopped, work);
+    for (const auto& [number, session] : sessions.all())
+        session->claims.lose_all(errc::client_stopped, work);
     locals.carry_out(std::move(work));
-    for (const auto& claim : claims.all_asking())
-        claims.stop(claim, errc::client_stopped);
+    for (const auto& [number, session] : sessions.all()) {
+        for (const auto& claim : session->claims.all_asking())
+            session->claims.stop(claim, errc::client_stopped);
+    }
     error_code result;
     const auto give_up = coro::saturating_add(context.now(), context.config().release_budget);
-    for (unsigned attempt = 0; !context.closed() && session.may_exist(); ++attempt) {
+    for (unsigned attempt = 0; !context.closed() && sessions.may_exist(); ++attempt) {
         result = co_await context.at_store().end();
         if (!result || result == errc::session_lost)
             break;
@@ -187,8 +204,10 @@ client_core::run_stop([[maybe_unused]] std::shared_ptr<const void> kept, lease_h
     }
     if (result == errc::session_lost)
         result = {};
-    if (!context.closed())
-        session.lose(errc::client_stopped);
+    for (const auto& [number, session] : sessions.all()) {
+        if (!context.closed())
+            session->keeper.lose(errc::client_stopped);
+    }
     close_now();
     for (auto& each : std::exchange(stoppers_, {}))
         each.complete(result ? error_code(errc::outcome_unknown) : error_code());

@@ -2,13 +2,10 @@
 #ifndef MORTISE_CLIENT_CLIENT_CORE_HPP
 #define MORTISE_CLIENT_CLIENT_CORE_HPP
 
-#include "client/claims.hpp"
 #include "client/client_context.hpp"
+#include "client/client_session.hpp"
 #include "client/local_locks.hpp"
 #include "client/questions.hpp"
-#include "client/reconciler.hpp"
-#include "client/releases.hpp"
-#include "client/session_keeper.hpp"
 #include "mortise/coro/detail/wait_service.hpp"
 #include "mortise/options.hpp"
 #include "mortise/store.hpp"
@@ -27,10 +24,7 @@ namespace mortise::detail {
 /// | part | owns |
 /// | --- | --- |
 /// | `locals` | the waiters and holders in this process, in the lock table |
-/// | `session` | the session at the store: its opening, its heartbeats, its loss |
-/// | `claims` | the requests and grants of this session, by their ids |
-/// | `releases` | the grants on their way back to the store |
-/// | `looks` | the comparison of claims with what the store has |
+/// | `sessions` | the sessions at the store, each with its claims, their releases, its looks |
 /// | `questions` | those who wait for a change of any lock; asks the store for users |
 ///
 /// An acquire that the lock table cannot settle by itself becomes a claim: a request, then a grant,
@@ -58,10 +52,7 @@ public:
 
     client_context context;
     local_locks locals;
-    session_keeper session;
-    detail::claims claims;
-    detail::releases releases;
-    reconciler looks;
+    client_sessions sessions;
     detail::questions questions;
 
 private:

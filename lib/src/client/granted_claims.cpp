@@ -98,7 +98,7 @@ claim* granted_claims::serving_now(const local_waiter& waiter) const {
     for (const auto& each : claims_) {
         const bool joins = each->hosts_readers && reads(waiter);
         if ((each->holders == 0 || joins) && !each->contended && will_serve(*each, waiter) &&
-            may_pass(*each, rules_.home->session->now()))
+            may_pass(*each, rules_.home->now()))
             return each.get();
     }
     return nullptr;
@@ -117,7 +117,7 @@ bool granted_claims::will_serve(const claim& claim, const local_waiter& waiter) 
 }
 
 bool granted_claims::may_pass(const claim& claim, clock::time_point now) const {
-    if (!rules_.local_handoff || claim.ends_by_itself() || now >= rules_.home->session->deadline())
+    if (!rules_.local_handoff || claim.ends_by_itself() || now >= claim.watch->deadline())
         return false;
     if (claim.mode.type() != mode_kind::shared && claim.tokens.empty())
         return false;
@@ -126,7 +126,7 @@ bool granted_claims::may_pass(const claim& claim, clock::time_point now) const {
 
 void granted_claims::begin_turn(claim& claim) const {
     claim.turn_left = rules_.turn_handoffs_max;
-    claim.turn_end = coro::saturating_add(rules_.home->session->now(), rules_.turn_time_max);
+    claim.turn_end = coro::saturating_add(rules_.home->now(), rules_.turn_time_max);
 }
 
 void granted_claims::open_to_readers(claim& claim) {
@@ -188,7 +188,7 @@ granted_claims::hold_again(held_grant& held, local_waiter& waiter, queue_work& w
     again->root = std::move(root);
     if (ends_by_itself(waiter)) {
         const clock::duration hold = waiter.options.hold_max;
-        again->ends_at = coro::saturating_add(rules_.home->session->now(), hold);
+        again->ends_at = coro::saturating_add(rules_.home->now(), hold);
         again->alarm_at = again->ends_at - std::min(rules_.stop_margin, hold / 10);
         work.add_hold(strand_task::kind::time, again);
     }

@@ -27,16 +27,16 @@ const std::string& held_grant::name() const noexcept {
 }
 
 clock::time_point held_grant::deadline() const noexcept {
-    if (home_->session->stopped())
+    if (home_->stopped())
         return clock::time_point::min();
-    return std::min(home_->session->deadline(), end());
+    return std::min(of_->watch->deadline(), end());
 }
 
 // The deadline is read before the phase and the clock after both: the client marks the grants of a
 // lost session before it publishes the deadline of the next one, so that a thread which was paused
 // between the reads never takes the new session's deadline for the old one's.
 lease_state held_grant::state() const noexcept {
-    const clock::time_point sure_until = home_->session->deadline();
+    const clock::time_point sure_until = of_->watch->deadline();
     switch (phase_.load(std::memory_order_acquire)) {
     case phase::released:
         return lease_state::released;
@@ -45,18 +45,18 @@ lease_state held_grant::state() const noexcept {
     case phase::live:
         break;
     }
-    if (home_->session->forked() || home_->session->stopped())
+    if (home_->forked() || home_->stopped())
         return lease_state::lost;
     if (MORTISE_PLANTED(lease_without_clock))
         return lease_state::held;
-    const clock::time_point now = home_->session->now();
+    const clock::time_point now = home_->now();
     if (now >= end())
         return lease_state::lost;
     return now < sure_until ? lease_state::held : lease_state::unsure;
 }
 
 error_code held_grant::check() const noexcept {
-    if (home_->session->forked())
+    if (home_->forked())
         return errc::forked;
     switch (state()) {
     case lease_state::held:
@@ -68,7 +68,7 @@ error_code held_grant::check() const noexcept {
         // stopped.
         if (phase_.load(std::memory_order_acquire) != phase::live)
             return why_.load(std::memory_order_relaxed);
-        return home_->session->stopped() ? errc::client_stopped : errc::lease_expired;
+        return home_->stopped() ? errc::client_stopped : errc::lease_expired;
     case lease_state::released:
         break;
     }

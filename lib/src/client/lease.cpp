@@ -77,9 +77,9 @@ clock::time_point lease::valid_until() const noexcept {
 }
 
 clock::duration lease::verified_ago() const noexcept {
-    if (!grant_ || grant_->home().session->verified() == clock::time_point::min())
+    if (!grant_ || grant_->of().watch->verified() == clock::time_point::min())
         return clock::duration::max();
-    return grant_->home().session->now() - grant_->home().session->verified();
+    return grant_->home().now() - grant_->of().watch->verified();
 }
 
 std::uint32_t lease::slot() const noexcept {

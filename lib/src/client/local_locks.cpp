@@ -144,9 +144,10 @@ void local_locks::wait_lost(std::shared_ptr<held_grant> held, lease_handler hand
     // between the two.
     held->wait_lost(std::move(handler));
     asio::dispatch(context_.strand(), [this, kept = context_.keep(), held = std::move(held)] {
+        const auto& keeper = core_.sessions.of(held->of()).keeper;
         if (const error_code lost = held->check())
             held->end_waiting(lost);
-        else if (core_.session.warned() || context_.now() >= held->end_alarm())
+        else if (keeper.warned() || context_.now() >= held->end_alarm())
             held->end_waiting(errc::lease_expired);
     });
 }
@@ -190,13 +191,8 @@ void local_locks::carry_out(queue_work work) {
 
 void local_locks::complete(const std::shared_ptr<local_waiter>& waiter) {
     context_.count.add(&client_stats::waiting, -1);
-    // If the time ran out in an outage, nobody knows whether somebody else has the lock.
-    const errc outage = core_.session.outage();
-    const bool busy = waiter->code == errc::busy;
-    if (busy && waiter->queues && outage != errc())
-        waiter->code = outage;
-    else if (busy && !waiter->held_here && core_.session.quarantine_left() != clock::duration())
-        waiter->code = errc::quarantined;
+    if (waiter->code == errc::busy)
+        waiter->code = reason_of(*waiter);
     if (!waiter->code) {
         context_.count.add(&client_stats::granted);
         context_.count.add(&client_stats::leases);
@@ -221,6 +217,18 @@ void local_locks::complete(const std::shared_ptr<local_waiter>& waiter) {
     waiter->complete();
 }
 
+// Why a waiter whose time ran out did not get the lock. In an outage, nobody knows whether somebody
+// else has it.
+errc local_locks::reason_of(const local_waiter& waiter) const {
+    const auto session = waiter.lock_name ? core_.sessions.watch_of(*waiter.lock_name) : nullptr;
+    if (session && waiter.queues && session->outage() != errc())
+        return session->outage();
+    if (session && !waiter.held_here &&
+        session->quarantine_left(context_.now()) != clock::duration::zero())
+        return errc::quarantined;
+    return errc::busy;
+}
+
 // Refuses tasks that come after the end of the client, so that no waiter is left without an answer.
 void local_locks::refuse(const std::vector<strand_task>& tasks) {
     queue_work work;
@@ -239,22 +247,25 @@ void local_locks::run(const std::vector<strand_task>& tasks) {
     if (context_.closed())
         return refuse(tasks);
     std::shared_ptr<release_op> releasing;
+    const auto session_of = [this](const strand_task& task) -> client_session& {
+        return core_.sessions.of(*task.target);
+    };
     for (const auto& each : tasks) {
         switch (each.type) {
         case strand_task::kind::ask:
-            core_.claims.start(each.target, releasing);
+            session_of(each).claims.start(each.target, releasing);
             break;
         case strand_task::kind::stop:
-            core_.claims.stop(each.target, each.why);
+            session_of(each).claims.stop(each.target, each.why);
             break;
         case strand_task::kind::release:
-            releasing = core_.releases.start(each.target);
+            releasing = session_of(each).releases.start(each.target);
             break;
         case strand_task::kind::draw:
-            core_.claims.draw(each.target);
+            session_of(each).claims.draw(each.target);
             break;
         case strand_task::kind::linger:
-            core_.claims.linger(each.target);
+            session_of(each).claims.linger(each.target);
             break;
         case strand_task::kind::time:
             end_hold_at(each.held);

@@ -48,6 +48,7 @@ public:
 
 private:
     void complete(const std::shared_ptr<local_waiter>& waiter);
+    errc reason_of(const local_waiter& waiter) const;
     void
     count_release(const held_grant& held, lock_queue::release_outcome outcome, bool late) noexcept;
     void run(const std::vector<strand_task>& tasks);

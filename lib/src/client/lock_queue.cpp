@@ -204,7 +204,7 @@ void lock_queue::forget(held_grant& held) noexcept {
 
 // Decides about a grant without holders: it is passed on, lingers, or goes back to the store.
 lock_queue::release_outcome lock_queue::next(claim& claim, queue_work& work) {
-    const clock::time_point now = rules_.home->session->now();
+    const clock::time_point now = rules_.home->now();
     if (grants_.may_pass(claim, now)) {
         if (waited_for() && grants_.will_serve(claim, waiting_.front())) {
             if (claim.contended)

@@ -8,7 +8,7 @@
 namespace mortise::detail {
 
 lock_table::~lock_table() {
-    if (!rules_.home->session->forked())
+    if (!rules_.home->forked())
         abandon();
 }
 
@@ -50,7 +50,7 @@ void lock_table::stand(local_waiter& waiter, queue_work& work) {
     const auto wait_max = waiter.options.wait_max;
     if (!waiter.queues || wait_max == std::chrono::milliseconds::max())
         return;
-    const auto until = coro::saturating_add(rules_.home->session->now(), wait_max);
+    const auto until = coro::saturating_add(rules_.home->now(), wait_max);
     waiter.deadline = deadline(until, ++last_deadline_);
     const auto place = deadlines_.emplace(*waiter.deadline, &waiter).first;
     if (place == deadlines_.begin())

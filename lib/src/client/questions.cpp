@@ -149,17 +149,18 @@ void questions::watch(lease_handler handler) {
 void questions::watch_now() {
     if (context_.stopping())
         end_watches(errc::client_stopped);
-    else if (!core_.session.open())
-        core_.session.need();
+    else if (auto& keeper = core_.sessions.at(0).keeper; !keeper.open())
+        keeper.need();
     else if (!std::exchange(watching_, true))
         context_.spawn(run_watch(context_.keep()));
     core_.arm();
 }
 
 asio::awaitable<void> questions::run_watch([[maybe_unused]] std::shared_ptr<const void> kept) {
-    const auto epoch = core_.session.epoch();
+    const auto& keeper = core_.sessions.at(0).keeper;
+    const auto epoch = keeper.epoch();
     const error_code failed = co_await context_.at_store().watch();
-    if (!core_.session.is_current(epoch) || !failed)
+    if (!keeper.is_current(epoch) || !failed)
         co_return;
     watching_ = false;
     end_watches(failed);

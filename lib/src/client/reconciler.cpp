@@ -9,7 +9,7 @@
 namespace mortise::detail {
 
 void reconciler::start() {
-    if (!core_.session.open())
+    if (!own_.keeper.open())
         return;
     if (looking_) {
         wanted_ = true;
@@ -21,31 +21,31 @@ void reconciler::start() {
 }
 
 void reconciler::start_if_different(const heartbeat& reply, bool quiet) {
-    const auto granted = core_.claims.granted().size();
+    const auto granted = own_.claims.granted().size();
     const bool counts_differ =
         quiet && context_.traits().counts &&
-        (reply.grants != granted + core_.claims.unproved().size() ||
-         reply.grants + reply.requests != granted + core_.claims.asking().size());
+        (reply.grants != granted + own_.claims.unproved().size() ||
+         reply.grants + reply.requests != granted + own_.claims.asking().size());
     if (reply.changes != changes_seen_ || counts_differ || wanted_)
         start();
 }
 
 asio::awaitable<void> reconciler::run_look([[maybe_unused]] std::shared_ptr<const void> kept) {
-    const auto epoch = core_.session.epoch();
-    const random_id incarnation = core_.session.incarnation();
+    const auto epoch = own_.keeper.epoch();
+    const random_id incarnation = own_.keeper.incarnation();
     const snapshot before = take_snapshot();
-    const auto view = co_await context_.at_store().look();
-    if (!core_.session.is_current(epoch))
+    const auto view = co_await context_.at_store().look(own_.number);
+    if (!own_.keeper.is_current(epoch))
         co_return;
     looking_ = false;
     context_.count.add(&client_stats::looks);
     if (!view && view.error() == errc::session_lost) {
-        core_.session.lose(errc::lease_lost);
+        own_.keeper.lose(errc::lease_lost);
     } else if (!view) {
         wanted_ = true;  // The next heartbeat tries again.
     } else {
         compare(*view, before);
-        core_.session.confirm_proof(incarnation);
+        own_.keeper.confirm_proof(incarnation);
         if (wanted_)
             start();
     }
@@ -54,20 +54,23 @@ asio::awaitable<void> reconciler::run_look([[maybe_unused]] std::shared_ptr<cons
 
 reconciler::snapshot reconciler::take_snapshot() const {
     snapshot taken;
-    taken.last_id = core_.claims.last_id();
+    taken.last_id = core_.sessions.last_id();
     taken.at = context_.now();
-    for (const auto& [id, claim] : core_.claims.asking()) {
-        taken.known.insert(id);
+    for (const auto& [id, claim] : own_.claims.asking()) {
         if (claim->fsm.at_store())
             taken.waiting.push_back(id);
     }
-    taken.unproved = core_.claims.unproved();
-    for (const auto& [id, claim] : core_.claims.granted()) {
-        taken.known.insert(id);
+    taken.unproved = own_.claims.unproved();
+    for (const auto& [id, claim] : own_.claims.granted())
         taken.held.push_back(id);
+    for (const auto& [number, session] : core_.sessions.all()) {
+        for (const auto& [id, claim] : session->claims.asking())
+            taken.known.insert(id);
+        for (const auto& [id, claim] : session->claims.granted())
+            taken.known.insert(id);
+        for (const auto& [id, op] : session->releases.under_way())
+            taken.known.insert(id);
     }
-    for (const auto& [id, op] : core_.releases.under_way())
-        taken.known.insert(id);
     return taken;
 }
 
@@ -78,16 +81,16 @@ void reconciler::compare(const session_view& view, const snapshot& before) {
         seen.emplace(entry.id, &entry);
     for (const auto& entry : view.entries)
         compare(entry, before);
-    const auto& asking = core_.claims.asking();
+    const auto& asking = own_.claims.asking();
     for (const request_id id : before.waiting) {
         const auto found = asking.find(id);
         if (found == asking.end() || seen.contains(id))
             continue;
         const auto claim = found->second;
-        core_.claims.missing(claim);
+        own_.claims.missing(claim);
     }
     queue_work work;
-    const auto& granted = core_.claims.granted();
+    const auto& granted = own_.claims.granted();
     for (const request_id id : before.held) {
         const auto found = granted.find(id);
         if (found == granted.end())
@@ -96,19 +99,22 @@ void reconciler::compare(const session_view& view, const snapshot& before) {
         const auto claim = found->second;
         if (entry != seen.end() && entry->second->granted && entry->second->token == claim->token)
             continue;
-        core_.claims.lose_missing(claim, work);
+        own_.claims.lose_missing(claim, work);
     }
     core_.locals.carry_out(std::move(work));
 }
 
 void reconciler::compare(const session_entry& entry, const snapshot& before) {
-    const auto& granted = core_.claims.granted();
+    const client_session* const owner = core_.sessions.owner_of(entry.id);
+    if (owner != nullptr && owner != &own_)
+        return;  // It keeps the grant: its own look judges it.
+    const auto& granted = own_.claims.granted();
     if (const auto held = granted.find(entry.id); held != granted.end()) {
         if (entry.granted && entry.contended)
-            core_.claims.contended(*held->second);
+            own_.claims.contended(*held->second);
         return;
     }
-    const auto& asking = core_.claims.asking();
+    const auto& asking = own_.claims.asking();
     if (const auto found = asking.find(entry.id); found != asking.end()) {
         const auto claim = found->second;
         if (claim->fsm.unproved()) {
@@ -116,7 +122,7 @@ void reconciler::compare(const session_entry& entry, const snapshot& before) {
             const bool same = entry.granted && entry.token == claim->fsm.pending();
             if (same || !before.unproved.contains(entry.id))
                 return;
-            core_.claims.revoked(claim);
+            own_.claims.revoked(claim);
         }
         if (!entry.granted)
             return;
@@ -125,14 +131,14 @@ void reconciler::compare(const session_entry& entry, const snapshot& before) {
             claim->seen_at = before.at;
             claim->age = entry.age;
         }
-        core_.claims.note_grant(*claim, entry.slot, entry.contended);
-        core_.claims.drive(claim, claim->fsm.granted(entry.token, core_.session.surely_held()));
+        own_.claims.note_grant(*claim, entry.slot, entry.contended);
+        own_.claims.take_grant(claim, entry.token, entry.number);
         if (waited && !claim->ends_by_itself())
             context_.count.add(&client_stats::missed_grants);
         return;
     }
     if (!before.known.contains(entry.id) && entry.id <= before.last_id)
-        core_.releases.withdraw_orphan(entry.name, entry.id);
+        own_.releases.withdraw_orphan(entry.name, entry.id);
 }
 
 }  // namespace mortise::detail

@@ -19,9 +19,10 @@ namespace mortise::detail {
 /// answer may have been missed.
 ///
 /// @par Threads The strand.
-class reconciler final : client_part {
+class reconciler final : session_part {
 public:
-    reconciler(client_core& core, client_context& context) noexcept : client_part(core, context) {}
+    reconciler(client_session& own, client_core& core, client_context& context) noexcept
+        : session_part(own, core, context) {}
 
     /// Starts a look, at most one at a time; a call during a look asks for another one after it.
     void start();
@@ -35,11 +36,11 @@ public:
     void note_changes(std::uint64_t changes) noexcept { changes_seen_ = changes; }
 
 private:
-    /// The claims of this client when a look was sent: its answer can judge only these.
+    /// The claims of this session when a look was sent: its answer can judge only these.
     struct snapshot {
         clock::time_point at;
         request_id last_id = 0;
-        std::set<request_id> known;
+        std::set<request_id> known;  ///< Of all sessions.
         std::vector<request_id> waiting;
         std::set<request_id> unproved;
         std::vector<request_id> held;

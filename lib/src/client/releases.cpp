@@ -10,7 +10,7 @@ std::shared_ptr<release_op> releases::start(const std::shared_ptr<claim>& claim)
     context_.clear_timer(claim->alarm);
     const auto op =
         std::make_shared<release_op>(claim, std::move(claim->released), claim->released_late);
-    if (!core_.claims.take_granted(*claim)) {
+    if (!own_.claims.take_granted(*claim)) {
         // The session was lost, or the client stopped, on the way here.
         complete(*op, context_.stopping() ? errc::client_stopped : errc::lease_lost);
         return nullptr;
@@ -34,23 +34,24 @@ std::shared_ptr<release_op> releases::start(const std::shared_ptr<claim>& claim)
 asio::awaitable<void> releases::run_release(
     [[maybe_unused]] std::shared_ptr<const void> kept, std::shared_ptr<release_op> op
 ) {
-    const auto epoch = core_.session.begin_call();
+    const auto epoch = own_.keeper.begin_call();
     const auto reply = co_await context_.at_store().release(claims::grant_of(*op->released_claim));
     op->answered = true;
-    if (!core_.session.end_call(epoch))
-        co_return;  // The end of the session completed it.
-    if (reply) {
+    const bool counts = own_.keeper.end_call(epoch);
+    if (!counts) {
+        // The end of the session, or of the client, completed it.
+    } else if (reply) {
         end(op, *reply || op->retries != 0 ? error_code() : error_code(errc::lease_lost));
     } else if (reply.error() == errc::session_lost) {
-        core_.session.lose(errc::lease_lost);
+        own_.keeper.lose(errc::lease_lost);
     } else {
         op->store_busy = reply.error() == errc::database_busy;
         try_later(op);
     }
-    for (const auto& next : std::exchange(op->behind, {})) {
-        if (epoch == core_.session.epoch() && !next->fsm.finished())
-            core_.claims.drive(next, next->fsm.session_ready());
-    }
+    if (context_.closed())
+        co_return;
+    for (const auto& next : std::exchange(op->behind, {}))
+        core_.sessions.of(*next).claims.send_behind(next);
     core_.arm();
 }
 
@@ -59,7 +60,7 @@ void releases::try_later(const std::shared_ptr<release_op>& op) {
     const auto at = context_.now();
     const auto patience = context_.timing().ttl + context_.config().release_budget;
     if (!op->store_busy && at - op->since > patience)
-        return core_.session.abandon();
+        return own_.keeper.abandon();
     context_.set_timer(op->retry_timer, at + undo_pause(op->retries++), [this, op] {
         context_.spawn(run_release(context_.keep(), op));
     });
@@ -110,10 +111,10 @@ asio::awaitable<void> releases::run_orphan(
     [[maybe_unused]] std::shared_ptr<const void> kept, std::string name, request_id id
 ) {
     context_.count.add(&client_stats::orphans);
-    const auto epoch = core_.session.begin_call();
+    const auto epoch = own_.keeper.begin_call();
     const error_code result = co_await context_.at_store().withdraw(std::move(name), id);
-    if (core_.session.end_call(epoch) && result)
-        core_.looks.want();
+    if (own_.keeper.end_call(epoch) && result)
+        own_.looks.want();
 }
 
 }  // namespace mortise::detail

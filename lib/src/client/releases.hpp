@@ -23,11 +23,12 @@ namespace mortise::detail {
 /// lock for ever.
 ///
 /// @par Threads The strand.
-class releases final : client_part {
+class releases final : session_part {
 public:
     using releases_by_id = std::map<request_id, std::shared_ptr<release_op>>;
 
-    releases(client_core& core, client_context& context) noexcept : client_part(core, context) {}
+    releases(client_session& own, client_core& core, client_context& context) noexcept
+        : session_part(own, core, context) {}
 
     /// @return the release under way; null if the grant is gone already.
     std::shared_ptr<release_op> start(const std::shared_ptr<claim>& claim);

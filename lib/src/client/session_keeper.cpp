@@ -38,6 +38,7 @@ void session_keeper::need() {
 asio::awaitable<void> session_keeper::run_open([[maybe_unused]] std::shared_ptr<const void> kept) {
     session_start start;
     id_ = random_id::draw();  // A gone session is never revived: each opening is a new one.
+    start.number = own_.number;
     start.id = id_;
     start.generation = 1;
     start.ttl = context_.config().ttl;
@@ -67,15 +68,18 @@ void session_keeper::opening_failed(error_code why) {
     if (openings_failed_++ == 0)
         outage_since_ = context_.now();
     const bool waits = outage && (was_open_ || context_.now() - outage_since_ < first_contact_max);
-    const auto waiting = core_.claims.idle();
+    const auto waiting = own_.claims.idle();
     for (const auto& [order, claim] : waiting) {
         if (!waits || !claim->queues)
-            core_.claims.refuse_idle(claim, why);
+            own_.claims.refuse(claim, why);
     }
-    core_.questions.end_watches(why);
-    if (!waits)
+    if (own_.number == 0)
+        core_.questions.end_watches(why);
+    if (!waits) {
+        own_.claims.refuse_unproved(why);
         openings_failed_ = 0;
-    if (core_.claims.idle().empty()) {
+    }
+    if (!own_.claims.need_session()) {
         // The next claim tries at once; if that fails, an outage begins then.
         outage_over();
         openings_failed_ = 0;
@@ -85,10 +89,10 @@ void session_keeper::opening_failed(error_code why) {
     open_later_ = true;
     context_.set_timer(open_timer_, context_.now() + undo_pause(openings_failed_), [this] {
         open_later_ = false;
-        if (core_.claims.idle().empty())
-            outage_over();
-        else
+        if (own_.claims.need_session())
             need();
+        else
+            outage_over();
     });
 }
 
@@ -99,13 +103,15 @@ void session_keeper::opened(const resumed& reply) {
     context_.count.add(&client_stats::sessions);
     context_.tell({.type = lock_event::kind::session_opened});
     incarnation_ = reply.incarnation;
-    core_.looks.note_changes(reply.view.changes);
+    own_.looks.note_changes(reply.view.changes);
     note_quarantine(reply.quarantine);
     reap_at_ = context_.now();  // Waiters beat at once, to learn when another session may be dead.
     proof_pending_.reset();
     fsm_.proved({reply.sent, reply.base});
     publish();
-    core_.claims.session_opened();
+    own_.claims.session_opened();
+    if (surely_held())
+        own_.claims.session_proved();  // Grants that were named with this number before.
     core_.questions.changed();  // Changes before the session were not pushed: watchers must look.
 }
 
@@ -116,8 +122,15 @@ void session_keeper::beat() {
     context_.spawn(run_beat(context_.keep()));
 }
 
+void session_keeper::prove() {
+    if (fsm_.open())
+        beat();
+    else if (!open_later_)
+        need();
+}
+
 void session_keeper::beat_if_due(clock::time_point at) {
-    if (fsm_.beat_at() <= at || (core_.claims.has_waiters() && reap_at_ <= at))
+    if (fsm_.beat_at() <= at || (own_.claims.has_waiters() && reap_at_ <= at))
         beat();
 }
 
@@ -126,14 +139,14 @@ clock::time_point session_keeper::next_deadline() const {
     if (beating_)
         return next;
     next = std::min(next, fsm_.beat_at());
-    return core_.claims.has_waiters() ? std::min(next, reap_at_) : next;
+    return own_.claims.has_waiters() ? std::min(next, reap_at_) : next;
 }
 
 asio::awaitable<void> session_keeper::run_beat([[maybe_unused]] std::shared_ptr<const void> kept) {
     const auto epoch = epoch_;
     const auto calls = calls_;
     const bool quiet = calls_under_way_ == 0;
-    const auto reply = co_await context_.at_store().beat();
+    const auto reply = co_await context_.at_store().beat(own_.number);
     if (!is_current(epoch))
         co_return;  // `lose` has set `beating_`: the next session may be beating already.
     beating_ = false;
@@ -169,7 +182,7 @@ void session_keeper::beaten(const heartbeat& reply, bool quiet) {
         doubt();
         proof_pending_ = proof;
         fsm_.failed(at);
-        core_.looks.start();
+        own_.looks.start();
         return;
     }
     if (proof_pending_) {
@@ -181,7 +194,7 @@ void session_keeper::beaten(const heartbeat& reply, bool quiet) {
         proved(proof);
     }
     if (!MORTISE_PLANTED(no_look_again))
-        core_.looks.start_if_different(reply, quiet);
+        own_.looks.start_if_different(reply, quiet);
 }
 
 // A small random delay: without it, all waiters for a dead holder would ask for its end at once.
@@ -192,14 +205,8 @@ clock::duration session_keeper::reap_spread() const noexcept {
 }
 
 void session_keeper::note_quarantine(clock::duration left) noexcept {
-    const auto until = left > left.zero() ? context_.now() + left : clock::time_point::min();
-    quarantine_until_ = until.time_since_epoch().count();
-}
-
-clock::duration session_keeper::quarantine_left() const noexcept {
-    const clock::time_point until{clock::duration(quarantine_until_)};
-    return until == clock::time_point::min() ? clock::duration(0)
-                                             : std::max(clock::duration(0), until - context_.now());
+    const bool any = left > left.zero();
+    own_.watch->set_quarantine(any ? context_.now() + left : clock::time_point::min());
 }
 
 bool session_keeper::is_outage(const error_code& why) const noexcept {
@@ -210,14 +217,18 @@ bool session_keeper::is_outage(const error_code& why) const noexcept {
 }
 
 void session_keeper::note_outage(const error_code& why) noexcept {
-    outage_ = static_cast<errc>(why.value());
+    own_.watch->set_outage(static_cast<errc>(why.value()));
+}
+
+void session_keeper::outage_over() noexcept {
+    own_.watch->set_outage(errc());
 }
 
 void session_keeper::proved(const core::proof_of_life& proof) {
     fsm_.proved(proof);
     publish();
     if (surely_held())  // If not, the answer took longer than its own window.
-        core_.claims.session_proved();
+        own_.claims.session_proved();
 }
 
 void session_keeper::confirm_proof(const random_id& incarnation) {
@@ -233,7 +244,7 @@ void session_keeper::doubt() {
 }
 
 void session_keeper::publish() {
-    context_.home()->session->publish(fsm_.verified(), fsm_.deadline());
+    own_.watch->publish(fsm_.verified(), fsm_.deadline());
 }
 
 void session_keeper::end() {
@@ -250,16 +261,16 @@ void session_keeper::lose(errc why) {
     calls_under_way_ = 0;
     beating_ = false;
     reap_at_ = clock::time_point::max();
-    core_.looks.session_lost();
+    own_.looks.session_lost();
     core_.questions.changed();
     queue_work work;
-    core_.claims.lose_all(why, work);
-    core_.releases.session_lost(why);
-    core_.claims.session_lost();
-    if (core_.claims.idle().empty())
-        outage_over();
-    else
+    own_.claims.lose_all(why, work);
+    own_.releases.session_lost(why);
+    own_.claims.session_lost();
+    if (own_.claims.need_session())
         need();
+    else
+        outage_over();
     core_.locals.carry_out(std::move(work));
     core_.arm();
 }

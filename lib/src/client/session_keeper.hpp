@@ -10,27 +10,20 @@
 
 #include <boost/asio/awaitable.hpp>
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
 
 namespace mortise::detail {
 
-/// The session of a client at its store: opens it when a claim needs one, keeps it by heartbeats,
+/// Keeps the session of one proof number: opens it when a claim needs one, proves it by heartbeats,
 /// and tells the other parts of its loss.
 ///
-/// @par Threads The strand, except for the members marked "Any thread".
-class session_keeper final : client_part {
+/// @par Threads The strand.
+class session_keeper final : session_part {
 public:
-    session_keeper(client_core& core, client_context& context)
-        : client_part(core, context), fsm_(context.timing()) {}
-
-    // Any thread.
-    /// Why the store cannot be asked; zero if it can.
-    errc outage() const noexcept { return outage_; }
-    /// How long the store grants nothing because it may have forgotten something.
-    clock::duration quarantine_left() const noexcept;
+    session_keeper(client_session& own, client_core& core, client_context& context)
+        : session_part(own, core, context), fsm_(context.timing()) {}
 
     bool open() const noexcept { return fsm_.open(); }
     /// Whether the store may have the session: it is open, or being opened.
@@ -45,6 +38,8 @@ public:
     void need();
     /// Sends a heartbeat unless one is under way.
     void beat();
+    /// Sees to it that a proof comes soon.
+    void prove();
     void beat_if_due(clock::time_point at);
     /// @return whether the holders must be warned now.
     bool take_alarm(clock::time_point at) { return fsm_.take_alarm(at); }
@@ -64,7 +59,7 @@ public:
     /// Whether `why` is an outage of a server. Waiters wait it out; a try is told at once.
     bool is_outage(const error_code& why) const noexcept;
     void note_outage(const error_code& why) noexcept;
-    void outage_over() noexcept { outage_ = errc(); }
+    void outage_over() noexcept;
 
     /// Counts sessions: an answer to an earlier one is void.
     std::uint64_t epoch() const noexcept { return epoch_; }
@@ -92,10 +87,6 @@ private:
     void note_quarantine(clock::duration left) noexcept;
     asio::awaitable<void> run_open(std::shared_ptr<const void> kept);
     asio::awaitable<void> run_beat(std::shared_ptr<const void> kept);
-
-    std::atomic<errc> outage_ = errc();
-    /// The end of the store's quarantine as last reported; the clock's minimum if there is none.
-    std::atomic<clock::rep> quarantine_until_ = clock::time_point::min().time_since_epoch().count();
 
     core::session_fsm fsm_;
     session_id id_;

@@ -26,6 +26,7 @@ enum class planted_bug : std::uint8_t {
     no_look_again,           ///< Makes no look when a heartbeat reports changes.
     lease_without_clock,     ///< Says "held" until a timer has fired.
     hold_max_without_drift,  ///< Trusts all of the time that the store keeps a grant.
+    lease_by_other_proof,    ///< A lease watches another server's proof than that of its grant.
     // The resource's.
     gate_stands_open,  ///< Lets everybody in.
 };

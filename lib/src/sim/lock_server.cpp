@@ -97,7 +97,7 @@ public:
                                  ) { return at.release(id, generation, held); });
     }
 
-    asio::awaitable<result<heartbeat>> beat() override {
+    asio::awaitable<result<heartbeat>> beat(proof_number) override {
         const clock::time_point sent = link_->now();
         auto asking = link_->call<remote_heartbeat>(
             [id = id(), generation = generation()](memory_state& at) -> result<remote_heartbeat> {
@@ -115,7 +115,7 @@ public:
         co_return reply->own;
     }
 
-    asio::awaitable<result<session_view>> look() override {
+    asio::awaitable<result<session_view>> look(proof_number) override {
         return link_->call<session_view>([id = id(), generation = generation()](memory_state& at) {
             return at.look(id, generation);
         });

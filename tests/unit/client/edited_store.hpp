@@ -8,6 +8,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -27,6 +28,13 @@ struct edited_line {
     std::function<void(store_traits&)> edit_traits;
     /// Before the session begins. @return why the store refuses it.
     std::function<error_code()> refuse_session;
+    /// The number of the proof that keeps all grants. If it is not that of the session which asks,
+    /// this proof comes and goes as the next members say, and the session is another.
+    proof_number number_grant = 0;
+    std::optional<proof_number> hold_resume;  ///< Its session does not begin yet.
+    std::optional<proof_number> fail_beats;   ///< Its heartbeats fail.
+    error_code refuse_proof;                  ///< Why `number_grant` gets no session.
+    bool free_grants = false;  ///< At the next request, what was granted is free again.
     std::function<void(heartbeat&)> edit_beat;
     std::function<void(session_view&)> edit_look;
     std::vector<store_event> held;
@@ -49,6 +57,7 @@ public:
     store_traits traits() const noexcept override {
         auto traits = inner_->traits();
         traits.remote = traits.remote || line_->remote;
+        traits.counts = line_->number_grant == 0;
         if (line_->edit_traits)
             line_->edit_traits(traits);
         return traits;
@@ -64,18 +73,41 @@ public:
 
     void detach() noexcept override { inner_->detach(); }
 
+    proof_number number_of(std::string_view name) const noexcept override {
+        return inner_->number_of(name);
+    }
+
     asio::awaitable<result<resumed>> resume(session_start start) override {
         const auto line = line_;
         if (const auto refused = line->refuse_session ? line->refuse_session() : error_code())
             co_return refused;
+        const auto time = time_;
+        while (line->hold_resume == start.number)
+            co_await time->async_wait_until(time->now() + std::chrono::milliseconds(1));
+        if (start.number != 0)
+            co_return resume_proof();
         auto reply = co_await inner_->resume(std::move(start));
+        if (reply)
+            session_ = *reply;
         co_return reply;
     }
     asio::awaitable<error_code> end() override { return inner_->end(); }
     asio::awaitable<result<answer>> request(lock_request request) override {
         const auto hold = line_->hold_requests;
         const auto time = time_;
+        if (std::exchange(line_->free_grants, false)) {
+            const auto seen = co_await inner_->look(0);
+            for (const session_entry& entry : seen->entries) {
+                grant held;
+                held.id = entry.id;
+                held.name = entry.name;
+                held.token = entry.token;
+                co_await inner_->release(held);
+            }
+        }
         auto reply = co_await inner_->request(std::move(request));
+        if (reply)
+            reply->number = line_->number_grant;
         while (hold && *hold)
             co_await time->async_wait_until(time->now() + std::chrono::milliseconds(1));
         if (hold)
@@ -96,19 +128,23 @@ public:
         co_return reply;
     }
 
-    asio::awaitable<result<heartbeat>> beat() override {
-        auto reply = co_await inner_->beat();
+    asio::awaitable<result<heartbeat>> beat(proof_number number) override {
+        if (line_->fail_beats == number)
+            co_return error_code(errc::store_unavailable);
+        auto reply = co_await inner_->beat(0);
         if (reply && line_->edit_beat)
             line_->edit_beat(*reply);
         co_return reply;
     }
 
-    asio::awaitable<result<session_view>> look() override {
+    asio::awaitable<result<session_view>> look(proof_number number) override {
         const auto line = line_;
         const auto time = time_;
         while (line->hold_looks)
             co_await time->async_wait_until(time->now() + std::chrono::milliseconds(1));
-        auto reply = co_await inner_->look();
+        auto reply = co_await inner_->look(0);
+        if (reply)
+            number_entries(*reply, number);
         if (reply && line->edit_look)
             line->edit_look(*reply);
         co_return reply;
@@ -139,15 +175,37 @@ public:
 
 private:
     void on_store_event(const store_event& event) noexcept override {
+        store_event numbered = event;
+        if (numbered.type == store_event::kind::granted)
+            numbered.number = line_->number_grant;
         if (line_->hold_events)
-            line_->held.push_back(event);
+            line_->held.push_back(numbered);
         else
-            line_->events->on_store_event(event);
+            line_->events->on_store_event(numbered);
+    }
+
+    /// Begins the session of the proof that keeps the grants.
+    result<resumed> resume_proof() const {
+        if (line_->refuse_proof)
+            return line_->refuse_proof;
+        resumed reply = session_;
+        reply.sent = time_->now();
+        reply.view.entries.clear();
+        return reply;
+    }
+
+    /// Leaves what concerns the session of that number.
+    void number_entries(session_view& view, proof_number number) const {
+        for (session_entry& entry : view.entries)
+            entry.number = line_->number_grant;
+        if (number != 0)
+            std::erase_if(view.entries, [](const session_entry& each) { return !each.granted; });
     }
 
     const std::unique_ptr<store> inner_;
     const std::shared_ptr<edited_line> line_;
     std::shared_ptr<coro::time_source> time_;
+    resumed session_;
 };
 
 }  // namespace mortise::test

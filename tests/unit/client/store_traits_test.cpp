@@ -82,7 +82,7 @@ TEST_F(StoreTraits, AHeartbeatMayProveOnlyTheOneBeforeIt) {
         ASSERT_TRUE(held.held());
         ASSERT_LE(held.valid_until(), world.time->now() + own_window);
         if (before && world.time->now() > since + 3s) {
-            ASSERT_LE(held.valid_until(), *before - 1s + own_window) << "counts from the one before";
+            ASSERT_LE(held.valid_until(), *before - 1s + own_window) << "from the one before";
         }
     }
     EXPECT_LE(alice.stats().heartbeats - beats, 32u) << "no more often than with a proof at once";

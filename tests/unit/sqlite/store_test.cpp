@@ -141,7 +141,7 @@ TEST_F(SqliteStore, ALostDatagramIsFoundByTheNextHeartbeat) {
     EXPECT_NE(after->changes, before->changes);
     EXPECT_EQ(after->grants, 1u);
     EXPECT_EQ(after->requests, 0u);
-    const auto seen = world.get(waiter.port().look());
+    const auto seen = world.get(waiter.port().look(0));
     ASSERT_TRUE(seen);
     EXPECT_EQ(seen->changes, after->changes);
     ASSERT_EQ(seen->entries.size(), 1u);

@@ -60,7 +60,7 @@ void store_user::release(const std::string& name, request_id id, const fencing_t
 }
 
 result<heartbeat> store_user::beat() {
-    return world_.get(store_->beat());
+    return world_.get(store_->beat(0));
 }
 
 bool store_user::hears(const std::string& text, clock::duration limit) {

@@ -82,7 +82,7 @@ protected:
     }
 
     asio::awaitable<void> look(store_user& user, std::size_t entries) {
-        auto reply = co_await user.port().look();
+        auto reply = co_await user.port().look(0);
         EXPECT_EQ(reply ? reply->entries.size() : 99, entries);
     }
 

@@ -87,7 +87,7 @@ public:
         co_return state_->release(start_.id, start_.generation, held);
     }
 
-    asio::awaitable<result<heartbeat>> beat() override {
+    asio::awaitable<result<heartbeat>> beat(proof_number) override {
         const clock::time_point sent = time_->now();
         auto reply = state_->beat(start_.id, start_.generation);
         if (reply)
@@ -95,7 +95,7 @@ public:
         co_return reply;
     }
 
-    asio::awaitable<result<session_view>> look() override {
+    asio::awaitable<result<session_view>> look(proof_number) override {
         co_return state_->look(start_.id, start_.generation);
     }
 

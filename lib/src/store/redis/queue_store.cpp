@@ -126,7 +126,7 @@ public:
         co_return store_detail::parse_released(*reply);
     }
 
-    asio::awaitable<result<heartbeat>> beat() override {
+    asio::awaitable<result<heartbeat>> beat(proof_number) override {
         const clock::time_point sent = link_->now();
         auto asking = link_->act(redis_script::beat, std::to_string(link_->longest_ttl().count()));
         const auto raw = co_await std::move(asking);
@@ -146,7 +146,7 @@ public:
         co_return reply->value;
     }
 
-    asio::awaitable<result<session_view>> look() override {
+    asio::awaitable<result<session_view>> look(proof_number) override {
         auto asking = link_->act(redis_script::look, {});
         const auto reply = co_await std::move(asking);
         if (!reply)

@@ -63,8 +63,8 @@ public:
     asio::awaitable<result<bool>> release(grant held) override {
         return link_->release(std::move(held));
     }
-    asio::awaitable<result<heartbeat>> beat() override { return link_->beat(); }
-    asio::awaitable<result<session_view>> look() override { co_return link_->view(); }
+    asio::awaitable<result<heartbeat>> beat(proof_number) override { return link_->beat(); }
+    asio::awaitable<result<session_view>> look(proof_number) override { co_return link_->view(); }
     asio::awaitable<result<token_range>> draw(grant held) override {
         return link_->draw(std::move(held));
     }

@@ -47,7 +47,7 @@ public:
     }
 
     asio::awaitable<error_code> end() override { return shell_->end(); }
-    asio::awaitable<result<heartbeat>> beat() override { return shell_->beat(); }
+    asio::awaitable<result<heartbeat>> beat(proof_number) override { return shell_->beat(); }
 
     asio::awaitable<result<answer>> request(lock_request request) override {
         return performed(store_detail::request_operation(std::move(request)));
@@ -63,7 +63,7 @@ public:
         return performed(store_detail::release_operation(std::move(held)));
     }
 
-    asio::awaitable<result<session_view>> look() override {
+    asio::awaitable<result<session_view>> look(proof_number) override {
         auto job = [state = shell_->state()] { return state->look(); };
         return answered<session_view>(std::move(job));
     }
