@@ -31,13 +31,15 @@ OperationSweep::OperationSweep(sessions live) : harness_(std::get<0>(GetParam())
     other_ = std::make_unique<lock_client>(
         harness_->executor(), harness_->make_store(), std::move(config)
     );
-    bool done = false;
-    other_->async_acquire("presence", lock_options(), [&](error_code code, lease held) {
-        EXPECT_FALSE(code) << code.message();
-        presence_ = std::move(held);
-        done = true;
-    });
-    EXPECT_TRUE(harness_->run_until([&] { return done; }, std::chrono::seconds(20)));
+    const auto names = harness_->names_at_servers();
+    for (const std::string& name : names) {
+        other_->async_acquire(name, lock_options(), [&](error_code code, lease held) {
+            EXPECT_FALSE(code) << code.message();
+            presence_.push_back(std::move(held));
+        });
+    }
+    const auto all = [&] { return presence_.size() == names.size(); };
+    EXPECT_TRUE(harness_->run_until(all, std::chrono::seconds(20)));
     residue_ = harness_->residue();
 }
 

@@ -50,7 +50,7 @@ private:
     std::unique_ptr<store_harness> harness_;
     std::unique_ptr<lock_client> other_;
     std::chrono::milliseconds ttl_{};
-    lease presence_;
+    std::vector<lease> presence_;  ///< Keeps the sessions of `other_` at all servers.
     std::size_t residue_ = 0;
 };
 

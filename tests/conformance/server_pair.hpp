@@ -7,6 +7,10 @@
 #include "mortise/sim/world.hpp"
 #include "support/paired_store.hpp"
 
+#include <array>
+#include <string>
+#include <vector>
+
 namespace mortise::test {
 
 /// Clients in one simulated process, and two lock servers that fail one at a time: each has the
@@ -21,6 +25,7 @@ public:
     std::unique_ptr<store> make_store() override {
         return make_paired_store(first_.make_store(clients_), second_.make_store(clients_));
     }
+    std::vector<std::string> names_at_servers() const override { return {lock_at(0), lock_at(1)}; }
     asio::any_io_executor executor() override { return clients_.get_executor(); }
     std::shared_ptr<coro::time_source> time() override { return clients_.time(); }
     bool simulates_time() const override { return true; }
@@ -72,6 +77,13 @@ public:
     }
     bool spoiled() const override { return spoiled_; }
 
+    /// The name of a lock at that server.
+    static std::string lock_at(proof_number number) {
+        std::string name = "a door";
+        while (half_of(name) != number)
+            name += '!';
+        return name;
+    }
     sim::lock_server& server(proof_number number) { return number == 0 ? first_ : second_; }
     /// Cuts the clients off from one of the servers.
     void cut_off(proof_number number) { world_.net().part(clients_, server(number).host()); }

@@ -4,8 +4,6 @@
 #include "conformance/client_fixture.hpp"
 #include "conformance/server_pair.hpp"
 
-#include <boost/asio/as_tuple.hpp>
-
 #include <string>
 
 namespace mortise::test {
@@ -19,16 +17,6 @@ INSTANTIATE_TEST_SUITE_P(
 );
 MORTISE_SWEEP(LockServerPair, CancelSweep, server_pair)
 MORTISE_SWEEP(LockServerPair, FaultSweep, server_pair)
-
-constexpr auto with_code = asio::as_tuple(asio::deferred);
-
-/// A name of a lock at that server.
-std::string lock_at(proof_number number) {
-    std::string name = "door";
-    while (half_of(name) != number)
-        name += '!';
-    return name;
-}
 
 class TwoServers : public testing::Test {
 protected:
@@ -49,7 +37,7 @@ protected:
 
     lease acquire(lock_client& locks, proof_number number) {
         attempt got;
-        begin(locks, lock_at(number), got);
+        begin(locks, server_pair::lock_at(number), got);
         EXPECT_TRUE(pair_.run_until([&] { return got.done; }, 10s));
         EXPECT_FALSE(got.code) << got.code.message();
         return std::move(got.held);
@@ -92,7 +80,7 @@ TEST_F(TwoServers, ALossAtOneLeavesTheLeasesOfTheOtherHeld) {
         pair_.ttl()
     ));
     EXPECT_EQ(doomed.state(), lease_state::unsure);
-    EXPECT_EQ(pair_.time()->now(), until);
+    EXPECT_GE(pair_.time()->now(), until);
 
     pair_.pass(3 * pair_.ttl());  // The server ends the session at the next call of anybody.
     EXPECT_TRUE(healthy.held());
@@ -112,11 +100,11 @@ TEST_F(TwoServers, AnOutageOfOneHoldsUpNobodyAtTheOther) {
     lock_client alice = make_client(pair_);
     pair_.cut_off(1);
     attempt waits;
-    begin(alice, lock_at(1), waits);
+    begin(alice, server_pair::lock_at(1), waits);
     lock_options hasty;
     hasty.wait_max = 2s;
     attempt gives_up;
-    begin(alice, lock_at(1) + "  ", gives_up, hasty);
+    begin(alice, server_pair::lock_at(1) + "  ", gives_up, hasty);
     const auto since = pair_.time()->now();
     lease held = acquire(alice, 0);
     EXPECT_LE(pair_.time()->now(), since + 100ms);
@@ -124,7 +112,7 @@ TEST_F(TwoServers, AnOutageOfOneHoldsUpNobodyAtTheOther) {
     EXPECT_NE(gives_up.code, errc::busy) << "nobody knows whether somebody has the lock";
     EXPECT_TRUE(gives_up.code == condition::retryable) << gives_up.code.message();
     attempt other;
-    begin(alice, lock_at(0), other, hasty);
+    begin(alice, server_pair::lock_at(0), other, hasty);
     ASSERT_TRUE(pair_.run_until([&] { return other.done; }, 5s));
     EXPECT_EQ(other.code, errc::busy) << "that server is there: somebody has the lock";
     EXPECT_FALSE(waits.done);
@@ -145,9 +133,9 @@ TEST_F(TwoServers, ARestartWithoutMemoryOfOneIsAQuarantineThereOnly) {
     ASSERT_TRUE(pair_.run_until([&] { return forgotten.state() == lease_state::lost; }, 5s));
     EXPECT_TRUE(kept.held());
     attempt waits;
-    begin(bob, lock_at(1), waits);
+    begin(bob, server_pair::lock_at(1), waits);
     attempt free_there;
-    begin(bob, lock_at(0) + "  ", free_there);
+    begin(bob, server_pair::lock_at(0) + "  ", free_there);
     ASSERT_TRUE(pair_.run_until([&] { return free_there.done; }, 1s));
     EXPECT_TRUE(free_there.held.held());
     ASSERT_TRUE(pair_.run_until([&] { return waits.done; }, 10s));
@@ -191,15 +179,15 @@ TEST_F(TwoServers, ListsAndBreaksAreThoseOfBoth) {
     const lease one = acquire(alice, 0);
     const lease two = acquire(alice, 1);
     lock_client op = make_client(pair_);
-    const bool first_is_less = lock_at(0) < lock_at(1);
+    const bool first_is_less = server_pair::lock_at(0) < server_pair::lock_at(1);
     pair_.run([](lock_client& by, bool in_order, fencing_token token) -> asio::awaitable<void> {
-        const auto locks = co_await by.async_list();
+        const auto locks = co_await by.async_list("", 10, 10);
         EXPECT_EQ(locks.size(), 2u);
         if (locks.size() != 2)
             co_return;
-        EXPECT_EQ(locks[0].name, lock_at(in_order ? 0 : 1));
-        EXPECT_EQ(locks[1].name, lock_at(in_order ? 1 : 0));
-        EXPECT_TRUE(co_await by.async_break(lock_at(1), token, "a test"));
+        EXPECT_EQ(locks[0].name, server_pair::lock_at(in_order ? 0 : 1));
+        EXPECT_EQ(locks[1].name, server_pair::lock_at(in_order ? 1 : 0));
+        EXPECT_TRUE(co_await by.async_break(server_pair::lock_at(1), token, "a test"));
         const auto records = co_await by.async_breaks("", 10);
         EXPECT_EQ(records.size(), 1u);
     }(op, first_is_less, two.token()));

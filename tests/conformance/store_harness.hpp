@@ -14,6 +14,8 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace mortise::test {
 
@@ -24,6 +26,9 @@ public:
     virtual ~store_harness() = default;
 
     virtual std::unique_ptr<store> make_store() = 0;
+
+    /// Names of locks, one at each server of the store.
+    virtual std::vector<std::string> names_at_servers() const { return {"presence"}; }
 
     /// The executor of the clients.
     virtual asio::any_io_executor executor() = 0;
