@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mortise/txn/log_reader.hpp"
 
-#include "log/log_tables.hpp"
+#include "log/log_entries.hpp"
+#include "log/log_schema.hpp"
 #include "log/log_views.hpp"
 #include "mortise/db/read_only.hpp"
 #include "mortise/txn/error.hpp"
@@ -14,7 +15,7 @@ namespace {
 // Returns zero for an empty database: its coordinator has not made its tables yet.
 std::uint64_t id_of(db::connection& on, const std::filesystem::path& log) {
     try {
-        return log::log_tables::log_id(on);
+        return log::log_schema::log_id(on);
     } catch (const error& failed) {
         if (failed.code() == errc::not_a_log)
             throw error(errc::not_a_log, log.native(), "name the log of a coordinator");
@@ -44,7 +45,7 @@ log_reader::list(list_filter filter, std::uint64_t after, std::size_t limit) con
 }
 
 standing log_reader::standing_of(const gid& gid) const {
-    return file_->ask([&](db::connection& on) { return log::log_tables::verdict_on(on, gid).at; });
+    return file_->ask([&](db::connection& on) { return log::log_entries::verdict_on(on, gid).at; });
 }
 
 }  // namespace mortise::txn

@@ -4,7 +4,7 @@
 
 #include "coordinator/coordinator_context.hpp"
 #include "coordinator/running.hpp"
-#include "log/log_tables.hpp"
+#include "log/log_entries.hpp"
 #include "mortise/coro/clock.hpp"
 #include "mortise/txn/call.hpp"
 #include "mortise/txn/participant.hpp"

@@ -76,7 +76,7 @@ void left_orders::fetch_for(const log::operator_order& each) {
         return;
     core_.log->ask(
         [number = each.order.gid.number](db::connection& on) {
-            return log::log_tables::find(on, number);
+            return log::log_entries::find(on, number);
         },
         core_.log.bound([this, kept = context_.keep(), each, read = core_.open.begin_read()](
                             error_code failed, const std::optional<log::logged>& found
@@ -124,12 +124,13 @@ void left_orders::end_unread(
             constexpr int why = static_cast<int>(errc::forced);
             std::uint64_t change = 0;
             if (open) {
-                const auto decided = log::log_tables::decide(on, by, number, false, why, taken.why);
+                const auto decided =
+                    log::log_entries::decide(on, by, number, false, why, taken.why);
                 if (!decided)
                     return decided.error();
                 change = *decided;
             }
-            if (const auto failed = log::log_tables::note_progress(on, by, number, progress, true))
+            if (const auto failed = log::log_entries::note_progress(on, by, number, progress, true))
                 return failed;
             log::log_views::record(on, number, taken);
             return change;

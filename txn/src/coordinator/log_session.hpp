@@ -4,6 +4,7 @@
 
 #include "coordinator/coordinator_context.hpp"
 #include "log/decision_log.hpp"
+#include "log/log_schema.hpp"
 #include "mortise/coro/detail/completion.hpp"
 #include "mortise/coro/worker.hpp"
 

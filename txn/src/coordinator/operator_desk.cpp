@@ -98,7 +98,7 @@ void operator_desk::intervene_logged(const intervention& order, code_handler han
         return intervene_now(order, std::nullopt, std::move(handler));
     auto asked = std::make_shared<code_handler>(std::move(handler));
     core_.log->ask(
-        [number](db::connection& on) { return log::log_tables::find(on, number); },
+        [number](db::connection& on) { return log::log_entries::find(on, number); },
         core_.log.bound_read(
             [this, kept = context_.keep(), order, asked, read = core_.open.begin_read()](
                 error_code failed, const std::optional<log::logged>& found
@@ -194,7 +194,8 @@ void operator_desk::intervene_now(
          progress = transaction->done.encode()](db::connection& on) -> result<void> {
             if (order_id && !log::operator_order_tables::settle(on, *order_id, {}))
                 return error_code(errc::not_open);  // the order was done before
-            if (const auto failed = log::log_tables::note_progress(on, by, number, progress, false))
+            if (const auto failed =
+                    log::log_entries::note_progress(on, by, number, progress, false))
                 return failed;
             log::log_views::record(on, number, taken);
             MORTISE_CRASH_POINT("log.action");

@@ -4,7 +4,7 @@
 
 #include "coordinator/coordinator_context.hpp"
 #include "coordinator/running.hpp"
-#include "log/log_tables.hpp"
+#include "log/log_entries.hpp"
 #include "log/operator_order_tables.hpp"
 #include "mortise/coro/detail/completion.hpp"
 #include "mortise/db/bell.hpp"

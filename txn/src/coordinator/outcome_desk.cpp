@@ -50,7 +50,7 @@ void outcome_desk::ask_log(const gid& gid, Answer answer) {
     if (core_.log.id() && *core_.log.id() != gid.log)
         return answer(errc::bad_gid, outcome(outcome::kind::unknown, gid));
     core_.log->ask(
-        [gid](db::connection& on) { return log::log_tables::verdict_on(on, gid); },
+        [gid](db::connection& on) { return log::log_entries::verdict_on(on, gid); },
         core_.log.bound_read([answer, gid](error_code failed, const log::verdict& found) {
             answer(failed ? failed : code_in(found), outcome_in(gid, found));
         })
@@ -94,7 +94,7 @@ void outcome_desk::settle_logged(const settler_ptr& waiter) {
     if (context_.closed() || !core_.log.is_open())
         return waiter->answer(core_.partitions.unusable(), outcome());
     core_.log->ask(
-        [gid](db::connection& on) { return log::log_tables::find(on, gid.number); },
+        [gid](db::connection& on) { return log::log_entries::find(on, gid.number); },
         core_.log.bound_read(
             [this, kept = context_.keep(), waiter, gid, read = core_.open.begin_read()](
                 error_code failed, const std::optional<log::logged>& found

@@ -3,7 +3,8 @@
 #define MORTISE_TXN_COORDINATOR_PARTITIONS_HPP
 
 #include "coordinator/coordinator_context.hpp"
-#include "log/log_tables.hpp"
+#include "log/log_schema.hpp"
+#include "log/log_terms.hpp"
 #include "mortise/coro/event.hpp"
 #include "mortise/lease.hpp"
 

@@ -42,7 +42,7 @@ void recovery::recover(partition& at) {
     const auto limit = std::min(resumed_at_once, room - waiting);
     core_.log->ask(
         [partition = at.id, after = at.recovered_to, limit](db::connection& on) {
-            return log::log_tables::open_after(on, partition, after, limit);
+            return log::log_entries::open_after(on, partition, after, limit);
         },
         asio::bind_executor(
             context_.strand(),
@@ -184,7 +184,7 @@ void recovery::learn_ends() {
 void recovery::search_ends(log::ends_search so_far) {
     core_.log->ask(
         [so_far = std::move(so_far)](db::connection& on) {
-            return log::log_tables::search_ends(on, so_far, ends_portion);
+            return log::log_entries::search_ends(on, so_far, ends_portion);
         },
         core_.log.bound([this, kept = context_.keep()](error_code failed, log::ends_search found) {
             if (!failed && !found.complete && core_.log.is_open() && !context_.closed())
@@ -205,11 +205,11 @@ void recovery::purge() {
         return;
     core_.log->change(
         [retention = context_.config().retention, after = purged_to_](db::connection& on) {
-            return log::log_tables::purge(on, retention, after, purge_portion);
+            return log::log_entries::purge(on, retention, after, purge_portion);
         },
         db::durability::lazy,
         core_.log.bound([this, kept = context_.keep()](
-                            error_code failed, const log::log_tables::purged& purged
+                            error_code failed, const log::log_entries::purged& purged
                         ) {
             purging_ = false;
             if (failed)

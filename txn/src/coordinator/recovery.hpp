@@ -5,7 +5,7 @@
 #include "coordinator/coordinator_context.hpp"
 #include "coordinator/ends_during_reads.hpp"
 #include "coordinator/running.hpp"
-#include "log/log_tables.hpp"
+#include "log/log_entries.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -2,6 +2,7 @@
 #include "coordinator/reply_judge.hpp"
 
 #include "coordinator/coordinator_core.hpp"
+#include "log/log_terms.hpp"
 #include "mortise/coro/time_source.hpp"
 #include "mortise/detail/defaults.hpp"
 
@@ -174,7 +175,7 @@ void reply_judge::doubt(
     if (!got || got->seen.epoch <= at.term->epoch)
         return suspect(transaction, number);
     core_.log->ask(
-        [by = *at.term](db::connection& on) { return log::log_tables::decides(on, by); },
+        [by = *at.term](db::connection& on) { return log::log_terms::decides(on, by); },
         core_.log.bound([this, kept = context_.keep(), transaction, number, &at, id = at.term->id](
                             error_code failed, bool ours
                         ) {

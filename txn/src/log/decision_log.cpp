@@ -111,10 +111,10 @@ decision_log::decision_log(const asio::any_io_executor& executor, const coordina
 
 // Compares the log with its mark. No commit can come between, because the closure has the writer.
 log_facts decision_log::prepare_by(log_mark& mark, db::connection& on, const log_facts& fresh) {
-    const auto found = log_tables::prepare(on, fresh);
+    const auto found = log_schema::prepare(on, fresh);
     mark.adopt(found.id);
     for (std::uint32_t i = 0; i < found.partitions; ++i) {
-        const auto here = log_tables::changes(on, i);
+        const auto here = log_terms::changes(on, i);
         if (here < mark.changes(i)) {
             throw error(
                 errc::old_log,
@@ -133,11 +133,11 @@ log_facts decision_log::prepare_by(log_mark& mark, db::connection& on, const log
 // numbers that it did not see may be in use.
 void decision_log::adopt_by(log_mark& mark, db::connection& on) {
     constexpr std::uint64_t unseen = 1u << 16;
-    const auto found = log_tables::prepare(on, log_facts());
+    const auto found = log_schema::prepare(on, log_facts());
     mark.adopt(found.id);
-    log_tables::go_on_above(on, mark.number() + unseen);
+    log_entries::go_on_above(on, mark.number() + unseen);
     for (std::uint32_t i = 0; i < found.partitions; ++i)
-        log_tables::go_on_above(on, i, mark.changes(i) + unseen);
+        log_terms::go_on_above(on, i, mark.changes(i) + unseen);
 }
 
 durable_decision decision_log::proof_of(const term& by, const logged& found) {

@@ -3,7 +3,9 @@
 #define MORTISE_TXN_LOG_DECISION_LOG_HPP
 
 #include "log/durable_decision.hpp"
-#include "log/log_tables.hpp"
+#include "log/log_entries.hpp"
+#include "log/log_schema.hpp"
+#include "log/log_terms.hpp"
 #include "mortise/db/sqlite.hpp"
 #include "mortise/txn/coordinator_config.hpp"
 #include "mortise/txn/error.hpp"
@@ -100,7 +102,7 @@ public:
     ) {
         session_.async_run(
             [=, id = random_term()](db::connection& on) {
-                return log_tables::take_over(on, log, partition, epoch, id);
+                return log_terms::take_over(on, log, partition, epoch, id);
             },
             db::durability::force,
             marking(
@@ -117,7 +119,7 @@ public:
     void begin(const term& by, std::optional<std::string> key, std::string plan, Handler then) {
         session_.async_run(
             [by, key = std::move(key), plan = std::move(plan)](db::connection& on) {
-                return log_tables::begin(on, by, key, plan);
+                return log_entries::begin(on, by, key, plan);
             },
             db::durability::force,
             marking(
@@ -142,7 +144,7 @@ public:
         session_.async_run(
             [=, text = std::move(text)](db::connection& on
             ) -> result<std::optional<durable_decision>> {
-                const auto result = log_tables::decide(on, by, number, confirm, why, text);
+                const auto result = log_entries::decide(on, by, number, confirm, why, text);
                 if (!result)
                     return result.error();
                 *change = *result;
@@ -168,7 +170,7 @@ public:
     ) {
         session_.async_run(
             [=, progress = std::move(progress)](db::connection& on) -> result<void> {
-                if (const auto failed = log_tables::note_progress(on, by, number, progress, ended))
+                if (const auto failed = log_entries::note_progress(on, by, number, progress, ended))
                     return failed;
                 return {};
             },

@@ -7,7 +7,6 @@
 namespace mortise::txn::log {
 
 class decision_log;
-class log_tables;
 
 /// The proof that a decision is durable, without which no decided branch is called. Only the log
 /// makes one, after its commit.
@@ -18,7 +17,6 @@ public:
 
 private:
     friend class decision_log;
-    friend class log_tables;
     durable_decision(const txn::gid& of, bool confirm) noexcept : gid_(of), confirm_(confirm) {}
 
     txn::gid gid_;

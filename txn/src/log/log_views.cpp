@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "log/log_views.hpp"
 
-#include "log/log_tables.hpp"
+#include "log/log_schema.hpp"
 #include "log/operator_order_tables.hpp"
 #include "log/plan.hpp"
 #include "mortise/txn/error.hpp"
@@ -101,7 +101,7 @@ bool wanted(const transaction_view& each, list_filter filter) {
 }  // namespace
 
 std::optional<transaction_view> log_views::of(db::connection& on, const gid& gid) {
-    const auto known = log_tables::look(on);
+    const auto known = log_schema::look(on);
     if (!known || known->id != gid.log)
         return std::nullopt;
     auto row =
@@ -117,7 +117,7 @@ std::optional<transaction_view> log_views::of(db::connection& on, const gid& gid
 std::vector<transaction_view>
 log_views::list(db::connection& on, list_filter filter, std::uint64_t after, std::size_t limit) {
     std::vector<transaction_view> found;
-    const auto known = log_tables::look(on);
+    const auto known = log_schema::look(on);
     if (!known)
         return found;
     auto row = on.query(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "log/operator_order_tables.hpp"
 
-#include "log/log_tables.hpp"
+#include "log/log_entries.hpp"
 #include "mortise/txn/error.hpp"
 #include "wall_clock.hpp"
 
@@ -32,7 +32,7 @@ void operator_order_tables::prepare(db::connection& on) {
 }
 
 result<std::int64_t> operator_order_tables::leave(db::connection& on, const intervention& order) {
-    if (log_tables::verdict_on(on, order.gid).at == standing::never_existed)
+    if (log_entries::verdict_on(on, order.gid).at == standing::never_existed)
         return error_code(errc::bad_gid);
     prepare(on);
     on.run(forget_old);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef MORTISE_TXN_LOG_LOG_TABLES_HPP
-#define MORTISE_TXN_LOG_LOG_TABLES_HPP
+#ifndef MORTISE_TXN_LOG_LOG_ENTRIES_HPP
+#define MORTISE_TXN_LOG_LOG_ENTRIES_HPP
 
+#include "log/log_terms.hpp"
 #include "mortise/db/connection.hpp"
 #include "mortise/error.hpp"
-#include "mortise/fencing_token.hpp"
 #include "mortise/txn/gid.hpp"
 #include "mortise/txn/outcome.hpp"
 #include "mortise/txn/transaction_view.hpp"
@@ -20,21 +20,6 @@
 #include <vector>
 
 namespace mortise::txn::log {
-
-/// The right of one coordinator to decide in one partition, until another takes over.
-struct term {
-    std::uint64_t log = 0;  ///< The log's random id.
-    std::uint32_t partition = 0;
-    std::uint64_t epoch = 0;
-    std::uint64_t id = 0;  ///< Random.
-    std::uint64_t change = 0;
-};
-
-/// The fixed properties of a log.
-struct log_facts {
-    std::uint64_t id = 0;  ///< Random.
-    std::uint32_t partitions = 0;
-};
 
 /// A transaction as it stands in the log.
 class logged {
@@ -88,43 +73,14 @@ struct ends_search {
     bool complete = false;
 };
 
-/// The statements of the log. Each runs in the transaction of its caller.
+/// The statements about the transactions of a log. Each runs in the transaction of its caller.
 ///
 /// @par Errors Members throw `error` with the code of SQLite.
-class log_tables {
+class log_entries {
 public:
-    /// Creates the log `fresh` if there is none. Else checks the log, and upgrades an older format.
-    /// @throws error `not_a_log`, `newer_log`, `log_corrupt`
-    static log_facts prepare(db::connection& on, const log_facts& fresh);
-
-    /// Reads the log's properties; empty if the database is empty: no coordinator has made tables.
-    /// @throws error `not_a_log`, `newer_log`, `log_corrupt`
-    static std::optional<log_facts> look(db::connection& on);
-
-    /// Returns how many changes of the partition were forced.
-    static std::uint64_t changes(db::connection& on, std::uint32_t partition);
-
-    /// Makes an old copy usable: its numbers, or its epochs, continue above those that were given
-    /// since the copy was made.
+    /// Makes an old copy usable: its numbers continue above those that were given since the copy
+    /// was made.
     static void go_on_above(db::connection& on, std::uint64_t number);
-    static void go_on_above(db::connection& on, std::uint32_t partition, std::uint64_t changes);
-
-    /// Returns the log's id; zero if the database is empty. @throws error as `look`
-    static std::uint64_t log_id(db::connection& on);
-
-    /// Whether the term still has the right to decide.
-    static bool decides(db::connection& on, const term& by);
-
-    /// Begins the next term of a partition. If the epoch is a token, it must be higher than the
-    /// last one and of the same domain. Without a token the epoch grows by one.
-    /// @par Errors `foreign_epochs`, `stepped_down`
-    static result<term> take_over(
-        db::connection& on,
-        std::uint64_t log,
-        std::uint32_t partition,
-        const std::optional<fencing_token>& epoch,
-        std::uint64_t id
-    );
 
     /// Begins a transaction. @par Errors `stepped_down`, `key_reused`
     static result<begun> begin(
