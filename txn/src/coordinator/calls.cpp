@@ -42,10 +42,6 @@ operation operation_for(const running& transaction, branch_number number) {
     return finishing_by(*transaction.proof);
 }
 
-std::size_t waiting_max_of(const coordinator_config& config) noexcept {
-    return config.waiting_max != 0 ? config.waiting_max : config.open_max - config.open_max / 4;
-}
-
 // Returns what the exception says besides its code, unless the code adds something to it.
 std::string text_of(const boost::system::system_error& thrown) {
     std::string text = thrown.what();
@@ -114,38 +110,26 @@ bool is_final(error_code failed) noexcept {
            failed == mortise::errc::no_token || failed == errc::unknown_participant;
 }
 
-calls::calls(coordinator_core& core, coordinator_context& context)
-    : coordinator_part(core, context), waiting_max_(waiting_max_of(context.config())) {
-    const auto& config = context.config();
-    for (const auto& [name, client] : config.participants) {
-        const auto calls_max = std::max<std::size_t>(client->calls_at_once(), 1);
-        lanes_.try_emplace(
-            name, lane(calls_max, config.breaker_failures, config.retry_max), client
-        );
-    }
-}
-
 void calls::send(const running_ptr& transaction, branch_number number) {
     if (context_.stopping())
         return;  // the next coordinator finishes what is decided
-    const auto found = lanes_.find(transaction->plan->branches[number - 1].participant);
-    if (found == lanes_.end())
+    auto* const lane = core_.lanes.find(transaction->plan->branches[number - 1].participant);
+    if (lane == nullptr)
         return core_.replies.judge(transaction, number, error_code(errc::unknown_participant), {});
-    auto& lane = found->second;
-    if (lane.judge.broken() && !lane.judge.may_call(context_.now()) &&
+    if (lane->limits.broken() && !lane->limits.may_call(context_.now()) &&
         transaction->fsm.at() == core::tcc_fsm::phase::trying) {
-        end_wait(*transaction, number);
+        core_.lanes.end_wait(*transaction, number);
         return core_.replies.give_up_try(transaction, number);
     }
     transaction->branches[number - 1].queued = true;
-    begin_wait(*transaction, number);
-    if (lane.judge.broken())
+    core_.lanes.begin_wait(*transaction, number);
+    if (lane->limits.broken())
         core_.recovery.mark_slow(*transaction);
-    lane.queue.push_back({transaction, number});
-    pump(lane);
+    lane->queue.push_back({transaction, number});
+    pump(*lane);
 }
 
-void calls::pump(client_lane& at) {
+void calls::pump(participant_lane& at) {
     while (!at.queue.empty()) {
         const auto head = at.queue.front();
         auto& branch = head.transaction->branches[head.branch - 1];
@@ -153,8 +137,8 @@ void calls::pump(client_lane& at) {
             at.queue.pop_front();
             continue;
         }
-        if (!at.judge.may_call(context_.now())) {
-            const auto next = at.judge.next(context_.now());
+        if (!at.limits.may_call(context_.now())) {
+            const auto next = at.limits.next(context_.now());
             if (!at.timer)
                 context_.set_timer(at.timer, next, [this, &at] {
                     at.timer.reset();
@@ -190,13 +174,15 @@ call calls::call_for(const running& transaction, branch_number number) const {
     return request;
 }
 
-void calls::call_branch(client_lane& at, const running_ptr& transaction, branch_number number) {
+void calls::call_branch(
+    participant_lane& at, const running_ptr& transaction, branch_number number
+) {
     auto& branch = transaction->branches[number - 1];
     ++branch.attempts;
     branch.flight = ++flights_;
     branch.sent = context_.now();
     branch.stop = std::make_shared<call_stop>(context_.executor());
-    at.judge.begin();
+    at.limits.begin();
     ++context_.count.calls;
     const auto flight = branch.flight;
     context_.set_timer(
@@ -235,24 +221,22 @@ void calls::end_call(
     if (context_.closed() || branch.flight != flight)
         return;  // the call was given up before
     branch.flight = 0;
-    end_wait(*transaction, number);
+    core_.lanes.end_wait(*transaction, number);
     context_.clear_timer(branch.timer);
     MORTISE_CRASH_POINT("txn.called");
     std::string text;
     if (thrown)
         got = code_of(thrown, text);
     text = text_of(got, *transaction, std::move(text));
-    auto& [name, at] = *lanes_.find(transaction->plan->branches[number - 1].participant);
+    auto& at = core_.lanes.of(*transaction, number);
     if (got || is_final(got.error())) {
-        at.judge.answered();
-        note_health(at, name, got);
+        core_.lanes.note_answer(at);
     } else {
         ++context_.count.calls_failed;
-        const bool was_broken = at.judge.broken();
-        at.judge.failed(context_.now());
-        note_health(at, name, got);
+        const bool was_broken = at.limits.broken();
+        core_.lanes.note_failure(at, got.error());
         core_.recovery.mark_slow(*transaction);
-        if (at.judge.broken() && !was_broken) {
+        if (at.limits.broken() && !was_broken) {
             for (const auto& each : at.queue)
                 core_.recovery.mark_slow(*each.transaction);
             give_up_unsent(at);
@@ -275,45 +259,7 @@ void calls::end_call(
     context_.arm();
 }
 
-// Reports a change once, even if operators have the participant tried several times meanwhile.
-void calls::note_health(client_lane& at, const std::string& name, const result<reply>& got) {
-    const bool answers = got || is_final(got.error());
-    if (answers ? !at.broken : at.broken || !at.judge.broken())
-        return;
-    at.broken = !answers;
-    answers ? --context_.count.broken : ++context_.count.broken;
-    txn_event event;
-    event.type =
-        answers ? txn_event::kind::participant_recovered : txn_event::kind::participant_broken;
-    event.participant = name;
-    if (!answers)
-        event.code = got.error();
-    context_.report(event);
-}
-
-void calls::add_debt(running& transaction, branch_number number) {
-    if (!std::exchange(transaction.branches[number - 1].owed, true))
-        ++lanes_.find(transaction.plan->branches[number - 1].participant)->second.owed;
-}
-
-// Nothing new is begun with a participant that does not answer: a new transaction would only wait
-// there, in the place of others. Confirms and cancels that are owed to it find out when it answers
-// again; if there are none, a new transaction may.
-bool calls::is_away(const running& transaction) const {
-    return std::any_of(
-        transaction.plan->branches.begin(),
-        transaction.plan->branches.end(),
-        [&](auto& each) {
-            const auto found = lanes_.find(each.participant);
-            if (found == lanes_.end() || !found->second.judge.broken())
-                return false;
-            const auto& lane = found->second;
-            return lane.owed != 0 || !lane.queue.empty() || !lane.judge.may_call(context_.now());
-        }
-    );
-}
-
-void calls::give_up_unsent(client_lane& at) {
+void calls::give_up_unsent(participant_lane& at) {
     const auto waiting = at.queue;
     for (const auto& each : waiting) {
         auto& branch = each.transaction->branches[each.branch - 1];
@@ -321,7 +267,7 @@ void calls::give_up_unsent(client_lane& at) {
             each.transaction->fsm.at() != core::tcc_fsm::phase::trying)
             continue;
         branch.queued = false;
-        end_wait(*each.transaction, each.branch);
+        core_.lanes.end_wait(*each.transaction, each.branch);
         core_.replies.give_up_try(each.transaction, each.branch);
     }
 }
@@ -341,7 +287,7 @@ void calls::stop_tries(const running_ptr& transaction, steps& next) {
         const bool sent = branch.attempts != 0 || branch.agains != 0 || branch.uncertain;
         branch.queued = false;
         context_.clear_timer(branch.timer);
-        end_wait(*transaction, number);
+        core_.lanes.end_wait(*transaction, number);
         if (waiting && sent)
             transaction->fsm.try_failed(number, next);
         else if (waiting)
@@ -349,123 +295,41 @@ void calls::stop_tries(const running_ptr& transaction, steps& next) {
     }
 }
 
-bool calls::is_full(const running& transaction) const {
-    return std::any_of(
-        transaction.plan->branches.begin(),
-        transaction.plan->branches.end(),
-        [&](auto& each) {
-            const auto found = lanes_.find(each.participant);
-            return found != lanes_.end() && found->second.waiters >= waiting_max_;
-        }
-    );
-}
-
-void calls::begin_waits(running& transaction) {
-    for (std::size_t i = 0; i < transaction.branches.size(); ++i)
-        begin_wait(transaction, static_cast<branch_number>(i + 1));
-}
-
-void calls::end_waits(running& transaction) {
-    for (std::size_t i = 0; i < transaction.branches.size(); ++i)
-        end_wait(transaction, static_cast<branch_number>(i + 1));
-}
-
-void calls::begin_wait(running& transaction, branch_number number) {
-    auto& branch = transaction.branches[number - 1];
-    if (std::exchange(branch.waits, true) || transaction.branches[branch.first].waiting++ != 0)
-        return;
-    const auto found = lanes_.find(transaction.plan->branches[number - 1].participant);
-    if (found != lanes_.end())
-        ++found->second.waiters;
-}
-
-void calls::end_wait(running& transaction, branch_number number) {
-    auto& branch = transaction.branches[number - 1];
-    if (!std::exchange(branch.waits, false) || --transaction.branches[branch.first].waiting != 0)
-        return;
-    const auto found = lanes_.find(transaction.plan->branches[number - 1].participant);
-    if (found != lanes_.end())
-        --found->second.waiters;
-}
-
-// Allows new transactions with its participants again, because an operator has looked at it.
-void calls::lift_bars(const running& transaction) {
-    for (std::size_t i = 0; i < transaction.branches.size(); ++i) {
-        if (transaction.branches[i].bars)
-            lanes_.find(transaction.plan->branches[i].participant)->second.ahead.clear();
-    }
-}
-
-void calls::remove_bars(running& transaction) {
-    for (std::size_t i = 0; i < transaction.branches.size(); ++i) {
-        if (std::exchange(transaction.branches[i].bars, false)) {
-            auto& lane = lanes_.find(transaction.plan->branches[i].participant)->second;
-            lane.ahead.erase(transaction.gid.number);
-        }
-    }
-}
-
-bool calls::is_barred(const running& transaction) const {
-    return std::any_of(
-        transaction.plan->branches.begin(),
-        transaction.plan->branches.end(),
-        [&](auto& each) {
-            const auto found = lanes_.find(each.participant);
-            return found != lanes_.end() && !found->second.ahead.empty();
-        }
-    );
-}
-
 void calls::hurry(const running_ptr& transaction) {
     for (std::size_t i = 0; i < transaction->branches.size(); ++i) {
         auto& branch = transaction->branches[i];
-        const auto found = lanes_.find(transaction->plan->branches[i].participant);
-        if (found == lanes_.end())
+        auto* const lane = core_.lanes.find(transaction->plan->branches[i].participant);
+        if (lane == nullptr)
             continue;
         if (branch.timer && branch.flight == 0) {
             context_.clear_timer(branch.timer);
             send(transaction, static_cast<branch_number>(i + 1));
         }
-        found->second.judge.mend();
-        pump(found->second);
+        lane->limits.mend();
+        pump(*lane);
     }
 }
 
-void calls::clear_debt(running& transaction, branch_number number) {
-    if (std::exchange(transaction.branches[number - 1].owed, false))
-        --lanes_.find(transaction.plan->branches[number - 1].participant)->second.owed;
-}
-
-void calls::bar(running& transaction, branch_number number) {
-    transaction.branches[number - 1].bars = true;
-    const auto& participant = transaction.plan->branches[number - 1].participant;
-    lanes_.find(participant)->second.ahead.insert(transaction.gid.number);
-}
-
 void calls::pump_all() {
-    for (auto& [name, each] : lanes_)
+    for (auto& [name, each] : core_.lanes.all())
         pump(each);
 }
 
 void calls::give_up(running& transaction) {
     for (std::size_t i = 0; i < transaction.branches.size(); ++i) {
         auto& each = transaction.branches[i];
+        const auto number = static_cast<branch_number>(i + 1);
         context_.clear_timer(each.timer);
         if (each.flight != 0)
-            lanes_.find(transaction.plan->branches[i].participant)->second.judge.given_up();
+            core_.lanes.of(transaction, number).limits.given_up();
         each.flight = 0;
         each.queued = false;
-        end_wait(transaction, static_cast<branch_number>(i + 1));
-        clear_debt(transaction, static_cast<branch_number>(i + 1));
+        core_.lanes.end_wait(transaction, number);
+        core_.lanes.clear_debt(transaction, number);
         if (each.stop)
             each.stop->emit();
     }
-    remove_bars(transaction);
-}
-
-void calls::clear_queues() noexcept {
-    for (auto& [name, each] : lanes_)
-        each.queue.clear();
+    core_.lanes.remove_bars(transaction);
 }
 
 }  // namespace mortise::txn::detail

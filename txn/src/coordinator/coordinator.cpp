@@ -38,7 +38,7 @@ coordinator_stats coordinator::stats() const noexcept {
 namespace detail {
 
 void start_run(outcome_handler handler, core_ptr core, transaction transaction) {
-    core->runs.run(std::move(transaction), std::move(handler));
+    core->admission.admit(std::move(transaction), std::move(handler));
 }
 
 void start_ask(outcome_handler handler, core_ptr core, gid gid) {

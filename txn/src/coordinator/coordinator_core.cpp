@@ -16,8 +16,10 @@ coordinator_core::coordinator_core(asio::any_io_executor executor, coordinator_c
       log(*this, context),
       partitions(*this, context),
       open(context),
+      lanes(*this, context),
       calls(*this, context),
       replies(*this, context),
+      admission(*this, context),
       runs(*this, context),
       recovery(*this, context),
       outcomes(*this, context),
@@ -40,11 +42,11 @@ void coordinator_core::shut_down() noexcept {
     context.close();
     context.clear_timers();
     const auto under_way = open.take_all();
-    const auto early = runs.take_early();
+    const auto early = admission.take_early();
     const auto settlers = outcomes.take_early();
     const auto stoppers = std::exchange(stoppers_, {});
     partitions.close();
-    calls.clear_queues();
+    lanes.clear_queues();
     orders.close();
     log.close();
     context.leave();

@@ -8,6 +8,7 @@
 #include "coordinator/open_transactions.hpp"
 #include "coordinator/operator_desk.hpp"
 #include "coordinator/outcome_desk.hpp"
+#include "coordinator/participant_lanes.hpp"
 #include "coordinator/partitions.hpp"
 #include "coordinator/recovery.hpp"
 #include "coordinator/reply_judge.hpp"
@@ -29,8 +30,10 @@ namespace mortise::txn::detail {
 /// | `log` | the open log, and its next opening after a failure |
 /// | `partitions` | the partitions, their terms, and the elections for them |
 /// | `open` | the transactions that are under way, and their numbers by what they wait for |
-/// | `runs` | the stages of a transaction, and those that have not begun yet |
-/// | `calls` | a lane for each participant, with the calls that wait or are under way |
+/// | `admission` | the transactions that have not begun yet |
+/// | `runs` | nothing: takes transactions through their stages |
+/// | `lanes` | a lane for each participant: who answers, which calls wait, who waits for it |
+/// | `calls` | the numbers of the calls, and what participants learn of ends with them |
 /// | `replies` | nothing but the pauses: decides what the answer of a participant means |
 /// | `recovery` | how far the log was read for transactions to take up and to forget |
 /// | `outcomes` | those who wait for the outcome or the end of a transaction |
@@ -65,8 +68,10 @@ public:
     log_session log;
     detail::partitions partitions;
     open_transactions open;
+    participant_lanes lanes;
     detail::calls calls;
     reply_judge replies;
+    detail::admission admission;
     detail::runs runs;
     detail::recovery recovery;
     outcome_desk outcomes;

@@ -131,6 +131,11 @@ void log_session::stats(coro::detail::completion<void(error_code, db::sqlite_sta
     );
 }
 
+bool log_session::had_no_effect(error_code failed) noexcept {
+    return failed != mortise::errc::poisoned && failed != mortise::errc::commit_unknown &&
+           failed != boost::asio::error::operation_aborted;
+}
+
 void log_session::prepared(error_code failed, const log::log_facts& found) {
     if (failed)
         return fail(failed);

@@ -74,6 +74,9 @@ public:
     /// anything. It was not carried out, and this is the reason.
     error_code reason_of(error_code failed) const;
 
+    /// Whether the failed request had no effect on the log, and may be repeated.
+    static bool had_no_effect(error_code failed) noexcept;
+
 private:
     static constexpr std::chrono::milliseconds reopen_first{50};
 

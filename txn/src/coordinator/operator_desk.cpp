@@ -233,7 +233,7 @@ void operator_desk::mark_skipped(running& transaction, const intervention& order
 
 void operator_desk::intervened(const running_ptr& transaction, const intervention& order) {
     const bool skips = order.type != intervention::kind::retry;
-    core_.calls.lift_bars(*transaction);
+    core_.lanes.lift_bars(*transaction);
     if (order.type == intervention::kind::force) {
         core_.runs.abort(*transaction, errc::forced, order.why);
         if (transaction->fsm.presuming()) {

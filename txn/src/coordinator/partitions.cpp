@@ -90,7 +90,7 @@ void partitions::claimed(partition& at, error_code failed, const log::term& by) 
     opening_ = false;
     core_.log.reset_pause();
     context_.clear_timer(early_timer_);
-    core_.runs.start_early();
+    core_.admission.start_early();
     if (!is_taking())
         core_.outcomes.settle_early();
     core_.recovery.purge();
@@ -302,7 +302,7 @@ partition* partitions::ours(std::uint32_t id) const {
 void partitions::stop_waiting(error_code why) {
     opening_ = false;
     context_.clear_timer(early_timer_);
-    core_.runs.drop_early(why);
+    core_.admission.drop_early(why);
     core_.outcomes.drop_early(why);
 }
 

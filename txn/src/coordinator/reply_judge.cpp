@@ -88,9 +88,9 @@ void reply_judge::judge_finish(
     auto& branch = transaction->branches[number - 1];
     branch.unasked = false;
     if (got || is_final(got.error()))
-        core_.calls.clear_debt(*transaction, number);
+        core_.lanes.clear_debt(*transaction, number);
     else
-        core_.calls.add_debt(*transaction, number);
+        core_.lanes.add_debt(*transaction, number);
     if (got && got->type == reply::verdict::done) {
         transaction->done.branches[number - 1].finished = true;
         steps next;
@@ -113,7 +113,7 @@ void reply_judge::repeat_after(
     const running_ptr& transaction, branch_number number, clock::duration pause
 ) {
     auto& branch = transaction->branches[number - 1];
-    core_.calls.begin_wait(*transaction, number);
+    core_.lanes.begin_wait(*transaction, number);
     context_.set_timer(
         branch.timer,
         coro::saturating_add(context_.now(), pause),
@@ -196,7 +196,7 @@ void reply_judge::doubt(
 // Leaves an undecided transaction undecided: by this log nobody can say what became of its number.
 void reply_judge::suspect(const running_ptr& transaction, branch_number number) {
     core_.open.mark_suspicious(*transaction);
-    core_.calls.bar(*transaction, number);
+    core_.lanes.bar(*transaction, number);
     transaction->why = errc::participant_ahead;
     context_.report(txn_event::kind::ahead, *transaction, number);
     if (transaction->fsm.is_finishing(number)) {

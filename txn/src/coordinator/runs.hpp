@@ -4,7 +4,9 @@
 
 #include "coordinator/coordinator_context.hpp"
 #include "coordinator/running.hpp"
-#include "log/decision_log.hpp"
+#include "log/durable_decision.hpp"
+#include "log/log_entries.hpp"
+#include "mortise/txn/error.hpp"
 #include "mortise/txn/transaction.hpp"
 
 #include <cstddef>
@@ -14,16 +16,43 @@
 
 namespace mortise::txn::detail {
 
-/// Takes transactions through their stages: begun, tried, decided, finished, ended.
+/// Admits transactions: checks them, refuses those for which there is no room, and begins the
+/// others in the log, or joins them to an earlier one with the same key.
 ///
-/// @par Threads The strand, except for `run`.
+/// @par Threads The strand, except for `admit`.
+class admission final : coordinator_part {
+public:
+    admission(coordinator_core& core, coordinator_context& context) noexcept
+        : coordinator_part(core, context) {}
+
+    /// Any thread.
+    void admit(transaction transaction, outcome_handler handler);
+
+    /// Begins the transactions that waited for a partition.
+    void start_early();
+    void drop_early(error_code why);
+    std::vector<running_ptr> take_early() noexcept;
+
+private:
+    error_code check(const transaction& transaction) const;
+    void start(const running_ptr& transaction);
+    void begin(const running_ptr& transaction, partition& at);
+    void begun(
+        const running_ptr& transaction, partition& at, error_code failed, const log::begun& begun
+    );
+    void join(const running_ptr& transaction, const log::begun& begun);
+
+    std::vector<running_ptr> early_;  ///< Transactions that wait for a partition.
+    std::size_t beginning_ = 0;       ///< Transactions that wait for their number.
+};
+
+/// Takes transactions that have begun through their stages: tried, decided, finished, ended.
+///
+/// @par Threads The strand.
 class runs final : coordinator_part {
 public:
     runs(coordinator_core& core, coordinator_context& context) noexcept
         : coordinator_part(core, context) {}
-
-    /// Any thread.
-    void run(transaction transaction, outcome_handler handler);
 
     /// Gives a transaction up, on behalf of its caller.
     void withdraw(running& transaction);
@@ -41,22 +70,10 @@ public:
     void drop_all(error_code why);
     void drop_all_in(const partition& home, error_code why);
 
-    /// Begins the transactions that waited for a partition.
-    void start_early();
-    void drop_early(error_code why);
-    std::vector<running_ptr> take_early() noexcept;
-
 private:
     friend struct planted_bugs;
     using action = core::tcc_fsm::action;
 
-    error_code check(const transaction& transaction) const;
-    void start(const running_ptr& transaction);
-    void begin(const running_ptr& transaction, partition& at);
-    void begun(
-        const running_ptr& transaction, partition& at, error_code failed, const log::begun& begun
-    );
-    void join(const running_ptr& transaction, const log::begun& begun);
     void decided(
         const running_ptr& transaction,
         error_code failed,
@@ -65,9 +82,6 @@ private:
     void was_decided(const running_ptr& transaction);
     void end(const running_ptr& transaction);
     void ended(const running_ptr& transaction, error_code failed);
-
-    std::vector<running_ptr> early_;  ///< Transactions that wait for a partition.
-    std::size_t beginning_ = 0;       ///< Transactions that wait for their number.
 };
 
 }  // namespace mortise::txn::detail
