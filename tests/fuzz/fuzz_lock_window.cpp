@@ -61,6 +61,14 @@ public:
         );
     }
 
+    std::optional<lock_entry> find(core::session_key session, request_id id) const {
+        for (const lock_entry& each : all) {
+            if (each.session == session && each.id == id)
+                return each;
+        }
+        return std::nullopt;
+    }
+
     bool others_wait(core::session_key session) const {
         return std::any_of(all.begin(), all.end(), [session](const lock_entry& each) {
             return !each.granted && each.session != session;
@@ -141,6 +149,8 @@ public:
                         )
         );
         for (core::session_key session = 0; session < 5; ++session) {
+            for (request_id id = 0; id <= ordinals; ++id)
+                compare_find(session, id);
             const auto wait = window_->others_wait(session);
             MORTISE_ASSERT(!wait || *wait == rows_.others_wait(session));
         }
@@ -149,6 +159,15 @@ public:
     }
 
 private:
+    void compare_find(core::session_key session, request_id id) const {
+        const auto actual = window_->find(session, id);
+        if (!actual)
+            return;
+        const auto expected = rows_.find(session, id);
+        MORTISE_ASSERT(actual->has_value() == expected.has_value());
+        MORTISE_ASSERT(!expected || same(**actual, *expected));
+    }
+
     void compare_next(bool granted, std::uint64_t after) const {
         const auto actual = window_->next(granted, after);
         if (!actual)
@@ -163,6 +182,7 @@ private:
         lock_entry entry;
         entry.name = "name";
         entry.ordinal = 1 + in_.pick(ordinals);
+        entry.id = entry.ordinal;
         entry.granted = in_.flag();
         entry.session = 1 + in_.pick(4);
         if (in_.flag())

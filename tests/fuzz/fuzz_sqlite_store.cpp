@@ -133,7 +133,7 @@ private:
             return check(releasing.out.code, {});
         }
         case 1: {
-            store_detail::withdraw_operation withdrawing(in_.pick(8));
+            store_detail::withdraw_operation withdrawing(some_name(), in_.pick(8));
             perform(withdrawing);
             return check(withdrawing.out.code, {});
         }

@@ -8,29 +8,21 @@
 #include <utility>
 
 namespace mortise::core {
-namespace {
-
-bool sound(lock_mode mode) noexcept {
-    return mode.type() != lock_mode::kind::permits ||
-           (mode.capacity() >= 1 && mode.capacity() <= lock_mode::capacity_max);
-}
-
-}  // namespace
 
 result<answer> lock_engine::request(session_key session, const lock_request& request) {
     MORTISE_ASSERT(!request.name.empty());
     actor_ = session;
-    if (auto present = rows_.find(session, request.id);
+    if (auto present = rows_.find(request.name, session, request.id);
         present && !MORTISE_PLANTED(request_not_idempotent)) {
         // A repeated request gets the answer of the first one, or a grant if it came meanwhile.
-        advance(present->name);
-        present = rows_.find(session, request.id);
+        advance(request.name);
+        present = rows_.find(request.name, session, request.id);
         return present ? describe(*present) : answer{};
     }
     if (!sound(request.mode))
         return error_code(errc::bad_mode);
 
-    standing found = settle(request.name);
+    queue_view view = grant_next(request.name);
     const std::uint32_t capacity = request.mode.capacity();
     const std::uint32_t present = capacity != 0 ? rows_.capacity_of(request.name) : 0;
     if (present != 0 && present != capacity) {
@@ -47,11 +39,13 @@ result<answer> lock_engine::request(session_key session, const lock_request& req
     entry.since = now_;
     const presence here = rows_.presence_of(session);
     if (here == presence::gone) {
-        end(session);
+        rows_.mark_dead(session);
+        finish();
         return answer{};
     }
-    if (here == presence::alive && !found.blocked && found.held.admits(entry.mode))
-        return grant_newcomer(std::move(entry), found);
+    const bool waited_for = view.waited_for();
+    if (view.judge({entry.mode, here}) == standing::due)
+        return grant_newcomer(std::move(entry), view, waited_for);
 
     tell_contended(entry.name, session);
     answer result;
@@ -65,32 +59,29 @@ result<answer> lock_engine::request(session_key session, const lock_request& req
     return result;
 }
 
-bool lock_engine::withdraw(session_key session, request_id id) {
+bool lock_engine::withdraw(session_key session, std::string_view name, request_id id) {
     actor_ = session;
-    auto entry = rows_.find(session, id);
+    const auto entry = rows_.find(name, session, id);
     if (!entry)
         return false;
     remove(*entry, false);
-    advance(entry->name);
+    advance(name);
     return true;
 }
 
-bool lock_engine::release(
-    session_key session, request_id id, std::uint64_t token, std::uint32_t slot
-) {
+bool lock_engine::release(session_key session, const grant_key& held) {
     actor_ = session;
-    const auto entry = held_grant(session, id, token, slot);
+    const auto entry = held_grant(session, held);
     if (!entry)
         return false;
     remove(*entry, false);
-    advance(entry->name);
+    advance(held.name);
     return true;
 }
 
-result<std::uint64_t> lock_engine::draw(
-    session_key session, request_id id, std::uint64_t token, std::uint32_t slot, std::uint64_t bases
-) {
-    const auto entry = held_grant(session, id, token, slot);
+result<std::uint64_t>
+lock_engine::draw(session_key session, const grant_key& held, std::uint64_t bases) {
+    const auto entry = held_grant(session, held);
     if (!entry || entry->ends() <= now_)
         return error_code(errc::lease_lost);
     if (entry->mode.type() == lock_mode::kind::shared)
@@ -103,28 +94,50 @@ result<std::uint64_t> lock_engine::draw(
 std::size_t
 lock_engine::break_grants(std::string_view name, std::uint64_t token, std::uint32_t slot) {
     std::size_t broken = 0;
+    bool changed = false;
     for (const auto& holder : rows_.holders(name)) {
         if (holder.token != token || holder.slot != slot)
             continue;
+        changed = true;
+        if (remove_if_lapsed(holder))
+            continue;  // Nobody held it any longer.
         take_away(holder);
         ++broken;
     }
-    if (broken != 0)
+    if (changed)
         advance(name);
     return broken;
 }
 
-void lock_engine::end(session_key session) {
-    found_gone(session);
-    finish();
-}
-
-void lock_engine::expire() {
-    while (const auto holder = rows_.next_ended(now_)) {
-        take_away(*holder);
-        settle(holder->name);
+// Each lock is granted on as soon as it is free. The session is marked as dead first: one that ends
+// of its own will may wait for other locks, or for the same one, and must not be granted any.
+bool lock_engine::reap(session_key session, std::size_t& budget) {
+    rows_.mark_dead(session);
+    bool forgotten = false;
+    for (; budget != 0 && !forgotten; --budget) {
+        const auto entry = rows_.any_of(session);
+        if (entry) {
+            remove(*entry, true);
+            grant_next(entry->name);
+        } else {
+            rows_.forget(session);
+            forgotten = true;
+        }
     }
     finish();
+    return forgotten;
+}
+
+bool lock_engine::expire(std::size_t& budget) {
+    auto holder = rows_.next_ended(now_);
+    for (; holder && budget != 0; --budget) {
+        if (!remove_if_lapsed(*holder))
+            take_away(*holder);  // It has ended for the rows, which would name it again.
+        grant_next(holder->name);
+        holder = rows_.next_ended(now_);
+    }
+    finish();
+    return !holder;
 }
 
 void lock_engine::advance(std::string_view name) {
@@ -132,52 +145,36 @@ void lock_engine::advance(std::string_view name) {
     finish();
 }
 
-// Repeats until no dead session is met on the way: burying one can change the state of this lock.
-lock_engine::standing lock_engine::settle(std::string_view name) {
-    for (;;) {
-        standing found = grant_next(name);
-        if (gone_.empty())
-            return found;
-        bury_gone();
-    }
-}
-
-// Grants from the head of the queue: each waiter who can be reached and whose mode goes together
-// with the holders gets the lock. No other function grants to a waiter.
-lock_engine::standing lock_engine::grant_next(std::string_view name) {
-    standing found;
-    found.held = holders_of(name);
-    if (rows_.quarantined() || found.held.closed()) {
-        found.blocked = found.waited_for = true;
-        return found;
-    }
+// Reads the queue as far as it decides something. No other function grants to a waiter.
+queue_view lock_engine::grant_next(std::string_view name) {
+    queue_view view(rows_.quarantined());
+    place_holders(name, view);
     std::uint64_t after = 0;
-    while (auto next = rows_.next(name, false, after)) {
+    while (!view.closed()) {
+        auto next = rows_.next(name, false, after);
+        if (!next)
+            break;
         after = next->ordinal;
-        switch (rows_.presence_of(next->session)) {
-        case presence::alive:
-            if (!found.held.admits(next->mode) || !make_grant(*next, found.held)) {
-                found.blocked = found.waited_for = true;
-                return found;
+        switch (view.judge(examine(*next))) {
+        case standing::due:
+            if (!make_grant(*next, view)) {
+                view.stop();
+                break;
             }
             rows_.grant(*next);
             rows_.changed(next->session, 1, -1, next->session != actor_);
             tell(effect::kind::granted, *next);
             break;
-        case presence::unreachable:
-            found.waited_for = true;
+        case standing::lapsed:
+            remove_dead(*next);
             break;
-        case presence::gone:
-            remove(*next, true);
-            found_gone(next->session);
+        case standing::holds:
+        case standing::passed_over:
+        case standing::waits:
             break;
-        }
-        if (found.held.closed()) {
-            found.blocked = found.waited_for = true;
-            return found;
         }
     }
-    return found;
+    return view;
 }
 
 std::vector<effect> lock_engine::take_effects() {
@@ -187,38 +184,48 @@ std::vector<effect> lock_engine::take_effects() {
 
 // Removes lapsed holders on the way. For exclusive and shared grants the first live holder settles
 // whether others may join, so the rest is not read; permits are all read, since each has a slot.
-holder_set lock_engine::holders_of(std::string_view name) {
-    holder_set held;
+void lock_engine::place_holders(std::string_view name, queue_view& view) {
     std::uint64_t after = 0;
     while (const auto first = rows_.next(name, true, after)) {
         after = first->ordinal;
-        if (lapsed(*first))
+        if (!place_holder(*first, view))
             continue;
-        if (first->mode.type() != lock_mode::kind::permits) {
-            held.add(*first);
-            return held;
-        }
+        if (view.settled())
+            return;
         for (const auto& holder : rows_.holders(name)) {
-            if (!lapsed(holder))
-                held.add(holder);
+            if (holder.ordinal > after)
+                place_holder(holder, view);
         }
-        return held;
+        return;
     }
-    return held;
 }
 
-// Whether `holder` no longer holds the lock, because its session is gone or its time is over; then
-// this also removes its entry.
-bool lock_engine::lapsed(const lock_entry& holder) {
-    if (rows_.presence_of(holder.session) == presence::gone) {
-        remove(holder, true);
-        found_gone(holder.session);
+// Removes `holder` if it has lapsed. @return whether it has the lock.
+bool lock_engine::place_holder(const lock_entry& holder, queue_view& view) {
+    const queue_entry seen = examine(holder);
+    if (view.judge(seen) == standing::holds)
         return true;
-    }
-    if (holder.ends() > now_)
-        return false;
-    take_away(holder);
-    return true;
+    if (seen.session == presence::gone)
+        remove_dead(holder);
+    else
+        take_away(holder);
+    return false;
+}
+
+bool lock_engine::remove_if_lapsed(const lock_entry& holder) {
+    queue_view alone(false);
+    return !place_holder(holder, alone);
+}
+
+queue_entry lock_engine::examine(const lock_entry& entry) {
+    queue_entry seen;
+    seen.mode = entry.mode;
+    seen.session = rows_.presence_of(entry.session);
+    seen.granted = entry.granted;
+    seen.ended = entry.ends() <= now_;
+    seen.token = entry.token;
+    seen.slot = entry.slot;
+    return seen;
 }
 
 // Removes a grant of a live session, which must be told: it does not know that it lost the lock.
@@ -233,9 +240,14 @@ void lock_engine::remove(const lock_entry& entry, bool by_other) {
     rows_.changed(entry.session, entry.granted ? -1 : 0, entry.granted ? 0 : -1, by_other);
 }
 
+void lock_engine::remove_dead(const lock_entry& entry) {
+    rows_.mark_dead(entry.session);
+    remove(entry, true);
+}
+
 // @return false if the rows failed and gave no token; the transaction will be rolled back.
-bool lock_engine::make_grant(lock_entry& entry, holder_set& held) {
-    entry.token = held.common_token(entry.mode);
+bool lock_engine::make_grant(lock_entry& entry, queue_view& view) {
+    entry.token = view.holders().common_token(entry.mode);
     if (entry.token == 0) {
         const std::uint64_t base = rows_.draw_bases(1);
         if (base == 0)
@@ -243,16 +255,16 @@ bool lock_engine::make_grant(lock_entry& entry, holder_set& held) {
         MORTISE_ASSERT(base < fencing_token::base_end);
         entry.token = base << fencing_token::sequence_bits;
     }
-    entry.slot = held.free_slot(entry.mode);
+    entry.slot = view.holders().free_slot(entry.mode);
     entry.granted = true;
     entry.since = now_;
-    held.add(entry);
+    view.admit(entry.mode, entry.token, entry.slot);
     return true;
 }
 
-answer lock_engine::grant_newcomer(lock_entry entry, standing& found) {
+answer lock_engine::grant_newcomer(lock_entry entry, queue_view& view, bool waited_for) {
     answer result;
-    if (!make_grant(entry, found.held))
+    if (!make_grant(entry, view))
         return result;
     entry.ordinal = next_ordinal(entry.name);
     rows_.insert(entry);
@@ -261,18 +273,16 @@ answer lock_engine::grant_newcomer(lock_entry entry, standing& found) {
     result.type = answer::kind::granted;
     result.token.value = entry.token;
     result.slot = entry.slot;
-    result.contended = found.waited_for && rows_.others_wait(entry.name, entry.session);
+    result.contended = waited_for && rows_.others_wait(entry.name, entry.session);
     tell(effect::kind::granted, entry);
     effects_.back().contended = result.contended;
     flagged_ = effects_.size();
     return result;
 }
 
-std::optional<lock_entry> lock_engine::held_grant(
-    session_key session, request_id id, std::uint64_t token, std::uint32_t slot
-) {
-    auto entry = rows_.find(session, id);
-    if (entry && entry->granted && entry->token == token && entry->slot == slot)
+std::optional<lock_entry> lock_engine::held_grant(session_key session, const grant_key& held) {
+    auto entry = rows_.find(held.name, session, held.id);
+    if (entry && entry->granted && entry->token == held.token && entry->slot == held.slot)
         return entry;
     return std::nullopt;
 }
@@ -335,34 +345,8 @@ void lock_engine::tell_contended(std::string_view name, session_key newcomer) {
     }
 }
 
-// Notes a dead session once, even if several of its entries are met before it is buried.
-void lock_engine::found_gone(session_key session) {
-    if (std::find(gone_.begin(), gone_.end(), session) == gone_.end())
-        gone_.push_back(session);
-}
-
-// Frees everything of the sessions that were found dead. Freeing can find more of them, so this is
-// a loop; it ends because a forgotten session has no entries. All entries of a session are removed
-// before its locks are granted on: a session that ends itself is alive and still waits
-// for other locks, or for the same one, so it could otherwise be granted a lock while it ends.
-void lock_engine::bury_gone() {
-    while (!gone_.empty()) {
-        const session_key session = gone_.back();
-        gone_.pop_back();
-        std::vector<std::string> freed;
-        while (auto entry = rows_.any_of(session)) {
-            remove(*entry, true);
-            freed.push_back(std::move(entry->name));
-        }
-        rows_.forget(session);
-        for (const auto& name : freed)
-            grant_next(name);
-    }
-}
-
 // Ends every operation. Only now, with everything granted, is it known whether others still wait.
 void lock_engine::finish() {
-    bury_gone();
     for (; flagged_ < effects_.size(); ++flagged_) {
         effect& grant = effects_[flagged_];
         if (grant.type == effect::kind::granted)

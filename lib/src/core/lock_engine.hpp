@@ -3,6 +3,7 @@
 #define MORTISE_CORE_LOCK_ENGINE_HPP
 
 #include "core/lock_rows.hpp"
+#include "core/queue_view.hpp"
 #include "mortise/coro/clock.hpp"
 #include "mortise/error.hpp"
 #include "mortise/store_types.hpp"
@@ -20,7 +21,7 @@ namespace mortise::core {
 struct effect {
     effect() = default;
 
-    enum class kind : std::uint8_t { granted, contended, look_again };
+    using kind = store_event::kind;  ///< Granted, contended or look_again.
 
     kind type = kind::look_again;
     session_key to = 0;
@@ -31,16 +32,24 @@ struct effect {
     bool contended = false;
 };
 
+/// The grant of a request, as far as it is compared. `name` must outlive the call.
+struct grant_key {
+    std::string_view name;
+    request_id id = 0;
+    std::uint64_t token = 0;
+    std::uint32_t slot = 0;
+};
+
 /// The rules of the queue, shared by all stores whose rows this process reads and writes itself.
 ///
 /// One object serves one transaction, which has one operation or several, one after the other. It
 /// has no clock and does no I/O: `now` is given, and all state is behind `lock_rows`.
 /// `take_effects()` tells whom to notify after the commit, the acting session included.
 ///
-/// There is one queue per lock, for all modes. From its head it grants each request that goes
-/// together with the present holders, and stops at the first that does not: a writer who waits
-/// stops the readers behind it. An unreachable waiter is passed over and keeps its place; a waiter
-/// whose session is gone is removed.
+/// An operation touches one lock. `queue_view` says who holds it and who gets it next. A dead
+/// session is marked as dead by whoever meets one of its entries, and that entry is removed; its
+/// entries in other locks stay until they are met or reaped. Reaping goes from lock to lock, and
+/// its caller says how far it goes in one transaction.
 ///
 /// Invariants: grants of one lock are one exclusive, or shared ones of one token, or permits of one
 /// capacity on slots of their own; a token is drawn when a grant is written, never before; every
@@ -55,30 +64,28 @@ public:
     result<answer> request(session_key session, const lock_request& request);
 
     /// @return whether there was anything to withdraw.
-    bool withdraw(session_key session, request_id id);
+    bool withdraw(session_key session, std::string_view name, request_id id);
 
     /// Compares session, id, token and slot. @return whether the grant was there.
-    bool release(session_key session, request_id id, std::uint64_t token, std::uint32_t slot);
+    bool release(session_key session, const grant_key& held);
 
     /// Draws that many bases for a grant, which is compared as by `release`.
     /// @return the first of them (zero if the rows failed), `lease_lost` if the grant is not there,
     /// `unsupported` if it is shared: other holders have the same token.
-    result<std::uint64_t> draw(
-        session_key session,
-        request_id id,
-        std::uint64_t token,
-        std::uint32_t slot,
-        std::uint64_t bases
-    );
+    result<std::uint64_t> draw(session_key session, const grant_key& held, std::uint64_t bases);
 
     /// Takes away each grant of the lock that has this token and slot. @return how many there were.
     std::size_t break_grants(std::string_view name, std::uint64_t token, std::uint32_t slot);
 
-    /// Ends a session: frees its grants, withdraws its requests and forgets it.
-    void end(session_key session);
+    /// Ends a session: marks it as dead, then removes its entries, lock by lock, and in the end
+    /// forgets it. Takes one from `budget` for each entry and one for the session, and stops when
+    /// nothing of it is left.
+    /// @return whether the session is forgotten.
+    bool reap(session_key session, std::size_t& budget);
 
-    /// Takes away every grant that has come to the end of its `hold_max`.
-    void expire();
+    /// Takes away grants that have come to the end of their `hold_max`, lock by lock, and stops as
+    /// `reap` does. @return whether none is left.
+    bool expire(std::size_t& budget);
 
     /// Grants all that can be granted of this lock, for example after a quarantine.
     void advance(std::string_view name);
@@ -86,29 +93,21 @@ public:
     std::vector<effect> take_effects();
 
 private:
-    /// The state of a lock once nobody else in its queue can be granted.
-    struct standing {
-        holder_set held;
-        bool blocked = false;     ///< A newcomer must queue, whatever its mode.
-        bool waited_for = false;  ///< Somebody may be waiting.
-    };
-
-    standing settle(std::string_view name);
-    standing grant_next(std::string_view name);
-    holder_set holders_of(std::string_view name);
-    bool lapsed(const lock_entry& holder);
+    queue_view grant_next(std::string_view name);
+    void place_holders(std::string_view name, queue_view& view);
+    bool place_holder(const lock_entry& holder, queue_view& view);
+    bool remove_if_lapsed(const lock_entry& holder);
+    queue_entry examine(const lock_entry& entry);
     void take_away(const lock_entry& holder);
     void remove(const lock_entry& entry, bool by_other);
-    bool make_grant(lock_entry& entry, holder_set& held);
-    answer grant_newcomer(lock_entry entry, standing& found);
-    std::optional<lock_entry>
-    held_grant(session_key session, request_id id, std::uint64_t token, std::uint32_t slot);
+    void remove_dead(const lock_entry& entry);
+    bool make_grant(lock_entry& entry, queue_view& view);
+    answer grant_newcomer(lock_entry entry, queue_view& view, bool waited_for);
+    std::optional<lock_entry> held_grant(session_key session, const grant_key& held);
     void tell(effect::kind kind, const lock_entry& to);
     void untell(const lock_entry& gone);
     bool add_to_grant(const lock_entry& holder);
     void tell_contended(std::string_view name, session_key newcomer);
-    void found_gone(session_key session);
-    void bury_gone();
     void finish();
     std::uint64_t next_ordinal(std::string_view name);
     answer describe(const lock_entry& entry);
@@ -116,7 +115,6 @@ private:
     lock_rows& rows_;
     clock::time_point now_;
     session_key actor_ = 0;
-    std::vector<session_key> gone_;
     std::vector<effect> effects_;
     std::size_t flagged_ = 0;  // effects whose `contended` is known
 };

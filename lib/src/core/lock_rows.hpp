@@ -2,6 +2,7 @@
 #ifndef MORTISE_CORE_LOCK_ROWS_HPP
 #define MORTISE_CORE_LOCK_ROWS_HPP
 
+#include "core/queue_view.hpp"
 #include "mortise/coro/clock.hpp"
 #include "mortise/lock_mode.hpp"
 #include "mortise/store_types.hpp"
@@ -41,13 +42,6 @@ struct lock_entry {
     }
 };
 
-enum class presence : std::uint8_t {
-    alive,
-    /// Alive, but cannot be told of a grant at present: keeps its place and is passed over.
-    unreachable,
-    gone,  ///< Dead; never comes back.
-};
-
 /// The rows that the lock engine reads and writes: the view of one transaction at one store.
 ///
 /// Implementations throw nothing but `bad_alloc`. A store whose reads or writes can fail remembers
@@ -55,8 +49,9 @@ enum class presence : std::uint8_t {
 /// so every loop of the engine ends.
 class lock_rows {
 public:
-    /// The entry of that request, if there is one.
-    virtual std::optional<lock_entry> find(session_key session, request_id id) = 0;
+    /// The entry of that request for this lock, if there is one.
+    virtual std::optional<lock_entry>
+    find(std::string_view name, session_key session, request_id id) = 0;
 
     /// The first entry of the lock, among the granted or among the waiting, whose ordinal is above
     /// `after`.
@@ -89,16 +84,21 @@ public:
     /// already set.
     virtual void grant(const lock_entry& entry) = 0;
 
-    /// Any entry of that session.
-    virtual std::optional<lock_entry> any_of(session_key session) = 0;
-
     virtual presence presence_of(session_key session) = 0;
 
-    /// Removes the session itself, after its entries.
+    /// Makes the session one that is gone, for good. Its entries may still be there: each stays
+    /// until somebody meets it in its lock, or the session is reaped.
+    virtual void mark_dead(session_key session) = 0;
+
+    /// Any entry of that session, for reaping.
+    virtual std::optional<lock_entry> any_of(session_key session) = 0;
+
+    /// Removes all that is left of a dead session that has no entries.
     virtual void forget(session_key session) = 0;
 
     /// Notes that the entries of a session changed: adds `grants` and `requests` to its counts, and
-    /// advances its change number if another session caused the change.
+    /// advances its change number if another session caused the change. Of a dead session nothing
+    /// need be noted.
     virtual void
     changed(session_key session, std::int64_t grants, std::int64_t requests, bool by_other) = 0;
 
@@ -112,35 +112,6 @@ public:
 
 protected:
     ~lock_rows() = default;
-};
-
-/// The holders of one lock, as far as they decide who may join them: which modes go together.
-///
-/// One exclusive or one shared holder is enough to describe its lock; of permits, every holder must
-/// be added, because each has a slot.
-class holder_set {
-public:
-    void add(const lock_entry& holder);
-
-    /// Whether somebody may join the present holders in that mode.
-    bool admits(lock_mode mode) const noexcept;
-
-    /// Whether nobody may join, whatever the mode.
-    bool closed() const noexcept;
-
-    /// The token that a newcomer in that mode shares with the present holders: that of a shared
-    /// phase, or zero if the newcomer needs a token of its own.
-    std::uint64_t common_token(lock_mode mode) const noexcept;
-
-    /// The lowest slot that is free, for permits; zero for the other modes.
-    std::uint32_t free_slot(lock_mode mode) const noexcept;
-
-private:
-    bool held_ = false;
-    lock_mode mode_;
-    std::uint64_t token_ = 0;
-    std::uint32_t count_ = 0;
-    std::vector<bool> taken_;  // slots, from 1 on
 };
 
 }  // namespace mortise::core

@@ -85,9 +85,11 @@ public:
         );
     }
 
-    asio::awaitable<error_code> withdraw(std::string, request_id request) override {
-        auto asking = acknowledged([id = id(), generation = generation(), request](memory_state& at
-                                   ) { return at.withdraw(id, generation, request); });
+    asio::awaitable<error_code> withdraw(std::string name, request_id request) override {
+        auto asking =
+            acknowledged([id = id(), generation = generation(), name = std::move(name), request](
+                             memory_state& at
+                         ) { return at.withdraw(id, generation, name, request); });
         co_return co_await std::move(asking);
     }
 

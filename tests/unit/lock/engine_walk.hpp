@@ -202,7 +202,7 @@ private:
     void ask_again() {
         if (const auto wish = some_wish()) {
             const auto reply = world_.ask_for(wish->session, wish->id, wish->name, wish->mode);
-            const auto entry = world_.rows.find(wish->session, wish->id);
+            const auto entry = world_.rows.find(wish->name, wish->session, wish->id);
             EXPECT_EQ(reply.type, entry->granted ? answer::kind::granted : answer::kind::queued);
             EXPECT_EQ(reply.token.value, entry->token);
             EXPECT_EQ(reply.slot, entry->slot);

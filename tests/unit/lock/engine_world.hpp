@@ -66,12 +66,14 @@ public:
     }
 
     bool withdraw(session_key session, request_id id) {
-        return transact([&](lock_engine& engine) { return engine.withdraw(session, id); });
+        const auto name = name_of(session, id);
+        return transact([&](lock_engine& engine) { return engine.withdraw(session, name, id); });
     }
 
     bool release(session_key session, request_id id, std::uint64_t token, std::uint32_t slot = 0) {
+        const auto name = name_of(session, id);
         return transact([&](lock_engine& engine) {
-            return engine.release(session, id, token, slot);
+            return engine.release(session, {name, id, token, slot});
         });
     }
 
@@ -88,8 +90,9 @@ public:
         std::uint64_t bases,
         std::uint32_t slot = 0
     ) {
+        const auto name = name_of(session, id);
         return transact([&](lock_engine& engine) {
-            return engine.draw(session, id, token, slot, bases);
+            return engine.draw(session, {name, id, token, slot}, bases);
         });
     }
 
@@ -99,12 +102,16 @@ public:
     }
 
     void expire_grants() {
-        transact([&](lock_engine& engine) { return engine.expire(), true; });
+        std::size_t budget = everything;
+        EXPECT_TRUE(transact([&](lock_engine& engine) { return engine.expire(budget); }));
     }
 
-    void end(session_key session) {
-        transact([&](lock_engine& engine) { return engine.end(session), true; });
+    /// @return whether nothing is left of the session.
+    bool reap(session_key session, std::size_t budget) {
+        return transact([&](lock_engine& engine) { return engine.reap(session, budget); });
     }
+
+    void end(session_key session) { EXPECT_TRUE(reap(session, everything)); }
 
     /// Several operations, one after the other, in one transaction.
     void together(const std::function<void(lock_engine&)>& operations) {
@@ -140,12 +147,14 @@ public:
     /// The messages of the last transaction, "kind session.id name", and "!" if the holder must
     /// learn that others wait.
     std::vector<std::string> notices() const {
-        static constexpr const char* kinds[] = {"granted", "contended", "look_again"};
         std::vector<std::string> all;
         for (const auto& each : effects) {
+            const char* const kind = each.type == effect::kind::granted     ? "granted"
+                                     : each.type == effect::kind::contended ? "contended"
+                                                                            : "look_again";
             all.push_back(
-                std::string(kinds[static_cast<int>(each.type)]) + " " + std::to_string(each.to) +
-                "." + std::to_string(each.id) + slot_text(each.slot) + " " + each.name +
+                std::string(kind) + " " + std::to_string(each.to) + "." + std::to_string(each.id) +
+                slot_text(each.slot) + " " + each.name +
                 (each.contended && each.type == effect::kind::granted ? " !" : "")
             );
         }
@@ -157,6 +166,14 @@ public:
     error_code refused;           ///< The error of the last request.
 
 private:
+    static constexpr std::size_t everything = 1'000'000;
+
+    /// Of a request that is not there the name of some lock: nothing is found there, either.
+    std::string name_of(session_key session, request_id id) {
+        const auto entry = rows.find(session, id);
+        return entry ? entry->name : "x";
+    }
+
     static std::string text_of(const lock_entry& entry) {
         return std::to_string(entry.session) + "." + std::to_string(entry.id);
     }
@@ -186,7 +203,9 @@ private:
                     ++entries;
                     EXPECT_EQ(entry.granted, queue == &lock.granted);
                     EXPECT_EQ(entry.granted, entry.token != 0);
-                    EXPECT_TRUE(rows.sessions.contains(entry.session)) << "of a forgotten session";
+                    EXPECT_TRUE(
+                        rows.sessions.contains(entry.session) || rows.dead.contains(entry.session)
+                    ) << "of a forgotten session";
                     auto& counts = counted[entry.session];
                     ++(entry.granted ? counts.first : counts.second);
                 }

@@ -31,7 +31,7 @@ TEST(LockEngineBatch, AGrantSaysThatItsGiverStandsInTheQueueAgain) {
     world.ask(b, 1, "x");
     const auto token = world.token("x");
     world.together([&](lock_engine& engine) {
-        EXPECT_TRUE(engine.release(a, 1, token, 0));
+        EXPECT_TRUE(engine.release(a, {"x", 1, token, 0}));
         EXPECT_EQ(engine.request(a, wish_for(2, "x"))->type, kind::queued);
     });
     EXPECT_EQ(world.line("x"), "[2.1] 1.2");
@@ -48,7 +48,7 @@ TEST(LockEngineBatch, OneWhoTriesInVainIsToldWithTheGrant) {
     world.ask(b, 1, "x");
     const auto token = world.token("x");
     world.together([&](lock_engine& engine) {
-        engine.release(a, 1, token, 0);
+        engine.release(a, {"x", 1, token, 0});
         EXPECT_EQ(engine.request(a, wish_for(2, "x", false))->type, kind::refused);
     });
     EXPECT_THAT(world.notices(), ElementsAre("granted 2.1 x !"));
@@ -63,8 +63,8 @@ TEST(LockEngineBatch, WhatIsGrantedAndWithdrawnAgainIsNotTold) {
     world.ask(b, 1, "x");
     const auto token = world.token("x");
     world.together([&](lock_engine& engine) {
-        EXPECT_TRUE(engine.release(a, 1, token, 0));  // grants its second request
-        EXPECT_TRUE(engine.withdraw(a, 2));
+        EXPECT_TRUE(engine.release(a, {"x", 1, token, 0}));  // grants its second request
+        EXPECT_TRUE(engine.withdraw(a, "x", 2));
     });
     EXPECT_THAT(world.notices(), ElementsAre("granted 2.1 x"));
     EXPECT_EQ(world.line("x"), "[2.1]");
@@ -76,7 +76,7 @@ TEST(LockEngineBatch, AnAnswerThatIsWithdrawnLeavesNothing) {
     world.together([&](lock_engine& engine) {
         EXPECT_EQ(engine.request(a, wish_for(1, "x"))->type, kind::granted);
         EXPECT_EQ(engine.request(a, wish_for(2, "y"))->type, kind::granted);
-        EXPECT_TRUE(engine.withdraw(a, 1));
+        EXPECT_TRUE(engine.withdraw(a, "x", 1));
     });
     EXPECT_THAT(world.notices(), ElementsAre("granted 1.2 y"));
     EXPECT_EQ(world.line("x"), "");
@@ -91,7 +91,7 @@ TEST(LockEngineBatch, AnErrorOfOneLeavesTheOthersAlone) {
         wrong.mode = lock_mode::permits(3);
         EXPECT_EQ(engine.request(a, wrong).error(), errc::capacity_differs);
         EXPECT_EQ(engine.request(a, wish_for(3, "y"))->type, kind::granted);
-        EXPECT_FALSE(engine.withdraw(a, 2));
+        EXPECT_FALSE(engine.withdraw(a, "x", 2));
     });
     EXPECT_EQ(world.line("x"), "[1.1#1]");
     EXPECT_EQ(world.line("y"), "[1.3]");
@@ -112,7 +112,9 @@ TEST(LockEngineBatch, EachOperationFindsWhoHasDied) {
     });
     EXPECT_EQ(world.line("x"), "[1.1]");
     EXPECT_EQ(world.line("y"), "[3.1] 1.2");
-    EXPECT_THAT(world.notices(), ElementsAre("granted 3.1 y !", "granted 1.1 x"));
+    EXPECT_THAT(
+        world.notices(), ElementsAre("granted 1.1 x", "granted 3.1 y !", "contended 3.1 y")
+    );
 }
 
 }  // namespace

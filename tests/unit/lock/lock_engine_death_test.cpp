@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What the lock engine does about sessions that are gone, or that cannot be reached.
+// What the lock engine does about sessions that it meets and that are gone, or that cannot be
+// reached.
 #include "core/lock_engine.hpp"
 #include "unit/lock/engine_world.hpp"
 
@@ -90,7 +91,7 @@ TEST(LockEngineDeath, EndGrantsNothingToTheSessionThatEnds) {
     EXPECT_EQ(world.rows.last_base, base + 1) << "one token for one grant";
 }
 
-TEST(LockEngineDeath, BuriesADeadHolderOnTheWayAndItsOtherLocksAdvance) {
+TEST(LockEngineDeath, ADeadHolderIsRemovedOnTheWayAndItsOtherLocksStay) {
     engine_world world;
     const auto dead = world.open();
     const auto b = world.open();
@@ -99,8 +100,12 @@ TEST(LockEngineDeath, BuriesADeadHolderOnTheWayAndItsOtherLocksAdvance) {
     world.ask(b, 1, "y");
     world.expire(dead);
     EXPECT_EQ(world.ask(b, 2, "x").type, kind::granted);
-    EXPECT_THAT(world.notices(), UnorderedElementsAre("granted 2.2 x", "granted 2.1 y"));
-    EXPECT_FALSE(world.rows.sessions.contains(dead));
+    EXPECT_THAT(world.notices(), ElementsAre("granted 2.2 x"));
+    EXPECT_EQ(world.line("y"), "[1.2] 2.1") << "another lock";
+    EXPECT_EQ(world.rows.presence_of(dead), presence::gone);
+    world.end(dead);
+    EXPECT_THAT(world.notices(), ElementsAre("granted 2.1 y"));
+    EXPECT_TRUE(world.rows.dead.empty());
 }
 
 TEST(LockEngineDeath, BuriesADeadWaiterOnTheWay) {
@@ -116,8 +121,10 @@ TEST(LockEngineDeath, BuriesADeadWaiterOnTheWay) {
     world.expire(dead);
     world.release(a, 1);
     EXPECT_EQ(world.line("x"), "[3.1]");
-    EXPECT_EQ(world.line("y"), "[3.2]");
-    EXPECT_FALSE(world.rows.sessions.contains(dead));
+    EXPECT_EQ(world.line("y"), "[2.2] 3.2");
+    EXPECT_EQ(world.ask(c, 2, "y").type, kind::granted) << "whoever asks again meets it there";
+    world.end(dead);
+    EXPECT_THAT(world.notices(), IsEmpty()) << "nothing was left";
 }
 
 TEST(LockEngineDeath, FindsTheDeadBehindTheDead) {
@@ -128,20 +135,20 @@ TEST(LockEngineDeath, FindsTheDeadBehindTheDead) {
     const auto living = world.open();
     world.ask(first, 1, "a");
     world.ask(second, 1, "a");
-    world.ask(second, 2, "b");
-    world.ask(third, 1, "b");
-    world.ask(third, 2, "c");
-    world.ask(living, 1, "c");
+    world.ask(third, 1, "a");
+    world.ask(third, 2, "b");
+    world.ask(living, 1, "b");
     for (const auto each : {first, second, third})
         world.expire(each);
     EXPECT_EQ(world.ask(living, 2, "a").type, kind::granted);
-    EXPECT_EQ(world.line("b"), "");
-    EXPECT_EQ(world.line("c"), "[4.1]");
+    EXPECT_EQ(world.line("a"), "[4.2]");
+    EXPECT_EQ(world.line("b"), "[3.2] 4.1");
     EXPECT_EQ(world.rows.sessions.size(), 1u);
+    EXPECT_EQ(world.rows.dead.size(), 3u);
 }
 
 // As the store does for all locks at the end of a quarantine.
-TEST(LockEngineDeath, AdvanceBuriesWhomItFindsDead) {
+TEST(LockEngineDeath, AdvanceRemovesTheDeadOfThatLock) {
     engine_world world;
     const auto dead = world.open();
     const auto b = world.open();
@@ -151,8 +158,9 @@ TEST(LockEngineDeath, AdvanceBuriesWhomItFindsDead) {
     world.ask(b, 2, "y");
     world.expire(dead);
     world.advance("x");
-    EXPECT_THAT(world.notices(), UnorderedElementsAre("granted 2.1 x", "granted 2.2 y"));
-    EXPECT_FALSE(world.rows.sessions.contains(dead));
+    EXPECT_THAT(world.notices(), ElementsAre("granted 2.1 x"));
+    world.advance("y");
+    EXPECT_THAT(world.notices(), ElementsAre("granted 2.2 y"));
 }
 
 TEST(LockEngineDeath, ASessionThatDiedAsksInVain) {
@@ -164,6 +172,8 @@ TEST(LockEngineDeath, ASessionThatDiedAsksInVain) {
     world.expire(dead);
     EXPECT_EQ(world.ask(dead, 2, "y").type, kind::refused);
     EXPECT_EQ(world.line("y"), "");
+    EXPECT_EQ(world.line("x"), "[2.1] 1.1") << "another lock";
+    world.end(dead);
     EXPECT_EQ(world.line("x"), "[2.1]");
 }
 

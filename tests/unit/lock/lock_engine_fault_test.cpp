@@ -25,8 +25,9 @@ public:
     failing_rows(memory_rows& rows, std::size_t calls, presence after)
         : rows_(rows), left_(calls), after_(after) {}
 
-    std::optional<lock_entry> find(session_key session, request_id id) override {
-        return works() ? rows_.find(session, id) : std::nullopt;
+    std::optional<lock_entry>
+    find(std::string_view name, session_key session, request_id id) override {
+        return works() ? rows_.find(name, session, id) : std::nullopt;
     }
     std::optional<lock_entry>
     next(std::string_view name, bool granted, std::uint64_t after) override {
@@ -67,6 +68,10 @@ public:
     }
     presence presence_of(session_key session) override {
         return works() ? rows_.presence_of(session) : after_;
+    }
+    void mark_dead(session_key session) override {
+        if (works())
+            rows_.mark_dead(session);
     }
     void forget(session_key session) override {
         if (works())
@@ -140,6 +145,11 @@ memory_rows crowded() {
     return rows;
 }
 
+void reap(lock_engine& engine, session_key session) {
+    std::size_t budget = 100;
+    engine.reap(session, budget);
+}
+
 const std::map<std::string, std::function<void(lock_engine&)>>& operations() {
     static const auto ask = [](session_key session,
                                const char* name,
@@ -163,15 +173,24 @@ const std::map<std::string, std::function<void(lock_engine&)>>& operations() {
         {"ask for a permit", ask(1, "p", true, lock_mode::permits(3))},
         {"ask for another number of permits", ask(1, "p", true, lock_mode::permits(4))},
         {"draw",
-         [](lock_engine& e) { (void)e.draw(1, 1, 1u << fencing_token::sequence_bits, 0, 8); }},
-        {"expire", [](lock_engine& e) { e.expire(); }},
-        {"withdraw the grant", [](lock_engine& e) { e.withdraw(1, 1); }},
-        {"withdraw a wish", [](lock_engine& e) { e.withdraw(3, 6); }},
-        {"release", [](lock_engine& e) { e.release(1, 1, 1u << fencing_token::sequence_bits, 0); }},
+         [](lock_engine& e) {
+             (void)e.draw(1, {"x", 1, 1u << fencing_token::sequence_bits, 0}, 8);
+         }},
+        {"expire",
+         [](lock_engine& e) {
+             std::size_t budget = 100;
+             e.expire(budget);
+         }},
+        {"withdraw the grant", [](lock_engine& e) { e.withdraw(1, "x", 1); }},
+        {"withdraw a wish", [](lock_engine& e) { e.withdraw(3, "y", 6); }},
+        {"release",
+         [](lock_engine& e) {
+             e.release(1, {"x", 1, 1u << fencing_token::sequence_bits, 0});
+         }},
         {"break",
          [](lock_engine& e) { e.break_grants("y", 2u << fencing_token::sequence_bits, 0); }},
-        {"end the holder", [](lock_engine& e) { e.end(1); }},
-        {"end the dead", [](lock_engine& e) { e.end(2); }},
+        {"end the holder", [](lock_engine& e) { reap(e, 1); }},
+        {"end the dead", [](lock_engine& e) { reap(e, 2); }},
         {"advance", [](lock_engine& e) { e.advance("y"); }},
     };
     return all;

@@ -115,7 +115,7 @@ TEST(LockEngineModes, ADeadReaderDoesNotEndThePhaseOfTheLiving) {
     world.expire(dead);
     const auto reply = world.ask_for(c, 1, "x", shared);
     EXPECT_EQ(reply.token.value, token);
-    EXPECT_EQ(world.line("x"), "[2.1] [3.1]") << "the dead one was met and buried";
+    EXPECT_EQ(world.line("x"), "[2.1] [3.1]") << "the dead one was met and removed";
     EXPECT_FALSE(world.rows.sessions.contains(dead));
 }
 

@@ -15,6 +15,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace mortise::test::process_death_test {
 namespace {
@@ -114,6 +115,23 @@ TEST_F(SqliteProcessDeath, TheKilledHolderIsReplacedAtOnce) {
     holder.kill();
     EXPECT_TRUE(waiter->hears("granted 1", soon));
     EXPECT_EQ(folder.sockets(), 2u) << "its sockets are removed";
+}
+
+// More than one transaction frees.
+TEST_F(SqliteProcessDeath, TheKilledHolderOfManyLocksIsReplacedAtOnceInAllOfThem) {
+    std::vector<std::string> names;
+    for (int i = 0; i < 500; ++i)
+        names.push_back("lock " + std::to_string(i));
+    idle_process holder(folder.config(), names);
+    auto waiter = opened();
+    ASSERT_EQ(waiter->ask(names.front()).type, answer::kind::queued);
+    ASSERT_EQ(waiter->ask(names.back()).type, answer::kind::queued);
+    settle();
+    holder.kill();
+    EXPECT_TRUE(waiter->hears("granted 2", soon)) << "the last that is freed";
+    EXPECT_EQ(folder.sql("SELECT count(*) FROM entry WHERE queued = 0"), 2);
+    EXPECT_EQ(folder.sql("SELECT count(*) FROM entry"), 2);
+    EXPECT_TRUE(world.until([&] { return folder.sql("SELECT count(*) FROM session") == 1; }, soon));
 }
 
 TEST_F(SqliteProcessDeath, AHolderThatWasKilledBeforeAnybodyCameIsFoundByTheFirstWhoWaits) {

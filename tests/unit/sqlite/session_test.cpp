@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -30,6 +32,14 @@ protected:
         auto user = std::make_unique<state_user>(folder.config(), time);
         EXPECT_EQ(user->open(), error_code()) << user->state.explain();
         return user;
+    }
+
+    static std::string name_of(std::size_t lock) { return "lock " + std::to_string(lock); }
+
+    // Lock n by request n, from 1 on.
+    static void hold_many(state_user& user, std::size_t count) {
+        for (std::size_t n = 1; n <= count; ++n)
+            ASSERT_EQ(user.ask(name_of(n)).type, answer::kind::granted);
     }
 
     void reap(state_user& user) { ASSERT_EQ(user.state.reap({}).code, error_code()); }
@@ -108,7 +118,59 @@ TEST_F(SqliteSession, ADeadHolderIsFoundByWhoeverAsks) {
     holder->opened.session->kill();
     const auto got = other->ask("a");
     EXPECT_EQ(got.type, answer::kind::granted);
-    EXPECT_EQ(sessions(), 1) << "and is buried by the way";
+    EXPECT_EQ(sessions(), 2) << "its entry is gone, and the rest is for whoever reaps";
+    reap(*other);
+    EXPECT_EQ(sessions(), 1);
+}
+
+TEST_F(SqliteSession, ADeadOneWithManyLocksIsReapedInPortions) {
+    constexpr std::size_t portion = store_detail::sqlite_state::reaped_at_once;
+    auto dead = opened();
+    auto first = opened();
+    auto second = opened();
+    hold_many(*dead, 2 * portion + 10);
+    ASSERT_EQ(second->ask(name_of(2 * portion + 10)).type, answer::kind::queued);
+    dead->opened.session->kill();
+    const auto once = first->state.reap({});
+    EXPECT_TRUE(once.value) << "more is left";
+    EXPECT_EQ(entries(), std::int64_t(portion + 11));
+    EXPECT_EQ(sessions(), 3) << "so the dead one shows to whoever comes";
+    EXPECT_TRUE(first->opened.session->unburied());
+    EXPECT_EQ(first->ask(name_of(2 * portion)).type, answer::kind::granted) << "met and freed";
+    EXPECT_EQ(entries(), std::int64_t(portion + 11));
+    // The reaper dies here, and another one goes on.
+    EXPECT_TRUE(second->state.reap({}).value);
+    EXPECT_EQ(second->take_notices(), "");
+    const auto last = second->state.reap({});
+    EXPECT_FALSE(last.value);
+    ASSERT_FALSE(last.notices.empty());
+    EXPECT_EQ(last.notices[0].kind, store_event::kind::granted) << "what it waited for";
+    EXPECT_EQ(entries(), 2);
+    EXPECT_EQ(sessions(), 2);
+    EXPECT_EQ(folder.sockets(), 4u);
+    EXPECT_FALSE(first->opened.session->unburied());
+    EXPECT_EQ(first->opened.session->view().grants, 1u);
+    EXPECT_EQ(second->opened.session->view().grants, 1u);
+    EXPECT_EQ(second->opened.session->view().requests, 0u);
+}
+
+TEST_F(SqliteSession, EndingOrComingOrLookingLeavesNothingOfTheDeadHoweverMuchTheyHad) {
+    constexpr std::size_t many = 3 * store_detail::sqlite_state::reaped_at_once;
+    auto user = opened();
+    hold_many(*user, many);
+    EXPECT_EQ(user->state.end().code, error_code());
+    EXPECT_EQ(sessions() + entries(), 0);
+    ASSERT_EQ(user->open(), error_code());
+    hold_many(*user, many);
+    auto witness = opened();
+    user->opened.session->kill();
+    auto newcomer = opened();
+    EXPECT_EQ(entries(), 0);
+    hold_many(*newcomer, many);
+    newcomer->opened.session->kill();
+    EXPECT_TRUE(witness->state.list("", 1'000, 10).value.empty());
+    EXPECT_EQ(entries(), 0);
+    EXPECT_EQ(sessions(), 1);
 }
 
 // Killed between the swap to death and the transaction that frees.
@@ -428,6 +490,8 @@ TEST_F(SqliteSession, ARefusedRequestLeavesDoneWhatItFoundToDo) {
     other->ask_for("a", lock_mode::permits(3));
     EXPECT_EQ(other->asked(), errc::capacity_differs);
     EXPECT_EQ(folder.sql("SELECT slot FROM entry WHERE queued = 0"), 1) << "the waiter was granted";
+    EXPECT_EQ(entries(), 1) << "that of the dead one is gone";
+    reap(*other);
     EXPECT_EQ(sessions(), 2);
 }
 

@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <random>
 #include <string>
 #include <utility>
@@ -194,10 +195,12 @@ public:
             memory_.rows.now += std::chrono::seconds(1);
             return sql_.pass(std::chrono::seconds(1));
         case 3:
-            return both(0, [](lock_engine& engine) { return engine.expire(), std::string(); });
+            return both(0, [](lock_engine& engine) { return expire(engine); });
         case 4:
             if (pick(4) == 0)
                 return end(who, true);
+            if (!dead_.empty())
+                return reap(pick(dead_.size()));
             return;
         default:
             return act(who);
@@ -297,7 +300,8 @@ private:
         case 7:
         case 8: {
             const request_id id = 1 + pick(last_id_ + 1);
-            return [=](lock_engine& engine) { return text_of(engine.withdraw(who, id)); };
+            const auto name = name_of(who, id);
+            return [=](lock_engine& engine) { return text_of(engine.withdraw(who, name, id)); };
         }
         default:
             return draw(who);
@@ -307,7 +311,7 @@ private:
     operation ask(session_key who, bool queue) {
         lock_request wish;
         wish.id = pick(8) == 0 ? 1 + pick(last_id_ + 1) : ++last_id_;
-        wish.name = names_[pick(names_.size())];
+        wish.name = name_of(who, wish.id);
         wish.queue = queue;
         const lock_mode modes[] = {
             lock_mode::exclusive(),
@@ -316,7 +320,7 @@ private:
             lock_mode::permits(3)};
         wish.mode = modes[pick(4)];
         if (pick(4) == 0)
-            wish.hold_max = std::chrono::seconds(1 + pick(3));
+            wish.hold_max = some_hold();
         return [=](lock_engine& engine) { return text_of(engine.request(who, wish)); };
     }
 
@@ -326,7 +330,9 @@ private:
         const auto id = holder ? holder->id : 1;
         const auto token = (holder ? holder->token : 0) + (pick(8) == 0 ? 1 : 0);
         const auto slot = holder ? holder->slot : 0;
-        return [=](lock_engine& engine) { return text_of(engine.release(who, id, token, slot)); };
+        return [=](lock_engine& engine) {
+            return text_of(engine.release(who, {name, id, token, slot}));
+        };
     }
 
     void break_some() {
@@ -344,20 +350,51 @@ private:
         const auto held = holder.value_or(core::lock_entry());
         const std::uint64_t bases = 1 + pick(3);
         return [=](lock_engine& engine) {
-            return text_of(engine.draw(who, held.id, held.token, held.slot, bases).has_value());
+            const core::grant_key key{held.name, held.id, held.token, held.slot};
+            return text_of(engine.draw(who, key, bases).has_value());
         };
     }
 
-    // Ended, or expired: then the next who looks at its entries buries it.
+    // Ended, or expired: its entries stay until somebody meets them, or they are reaped.
     void end(session_key who, bool expired) {
         std::erase(sessions_, who);
+        dead_.push_back(who);
         if (expired) {
             memory_.expire(who);
             sql_.expire(who);
         } else {
-            both(0, [&](lock_engine& engine) { return engine.end(who), std::string(); });
+            reap(dead_.size() - 1);
         }
         open();
+    }
+
+    void reap(std::size_t at) {
+        const session_key who = dead_[at];
+        bool forgotten = false;
+        const std::size_t portion = pick(6);
+        both(0, [&](lock_engine& engine) {
+            std::size_t budget = portion;
+            forgotten = engine.reap(who, budget);
+            return text_of(forgotten) + std::to_string(budget);
+        });
+        if (forgotten)
+            dead_.erase(dead_.begin() + static_cast<std::ptrdiff_t>(at));
+    }
+
+    static std::string expire(lock_engine& engine) {
+        std::size_t budget = 3;
+        return text_of(engine.expire(budget)) + std::to_string(budget);
+    }
+
+    // No two end at one time, since nobody says which of them goes first.
+    std::chrono::milliseconds some_hold() {
+        return std::chrono::seconds(1 + pick(3)) + std::chrono::milliseconds(++holds_ % 1'000);
+    }
+
+    // A request is for one lock, however often it is made.
+    const std::string& name_of(session_key who, request_id id) {
+        const auto& some = names_[pick(names_.size())];
+        return named_.try_emplace({who, id}, some).first->second;
     }
 
     std::mt19937_64 random_;
@@ -365,7 +402,10 @@ private:
     memory_world memory_;
     sql_world sql_;
     std::vector<session_key> sessions_;
+    std::vector<session_key> dead_;  // not forgotten yet
+    std::map<std::pair<session_key, request_id>, std::string> named_;
     request_id last_id_ = 0;
+    unsigned holds_ = 0;
     std::size_t longest_ = 0;
 };
 
@@ -374,7 +414,7 @@ TEST(SqlRows, DoWhatRowsInMemoryDo) {
     for (std::uint64_t seed = 1; seed <= 8; ++seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));
         run both(seed, seed % 2 == 0 ? 1 : 4);
-        for (int i = 0; i < 300; ++i) {
+        for (int i = 0; i < 500; ++i) {
             both.step();
             ASSERT_NO_FATAL_FAILURE(both.compare()) << "step " << i;
             ASSERT_FALSE(testing::Test::HasFailure()) << "step " << i;

@@ -66,8 +66,9 @@ store_detail::outcome<token_range> state_user::draw(const grant& held) {
     return drawing.out;
 }
 
-store_detail::outcome<store_detail::nothing> state_user::withdraw(request_id id) {
-    store_detail::withdraw_operation withdrawing(id);
+store_detail::outcome<store_detail::nothing>
+state_user::withdraw(const std::string& name, request_id id) {
+    store_detail::withdraw_operation withdrawing(name, id);
     perform(withdrawing);
     return withdrawing.out;
 }

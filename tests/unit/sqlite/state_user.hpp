@@ -53,7 +53,7 @@ public:
     bool release(const std::string& name, const fencing_token& token, request_id id = 1);
 
     store_detail::outcome<token_range> draw(const grant& held);
-    store_detail::outcome<store_detail::nothing> withdraw(request_id id);
+    store_detail::outcome<store_detail::nothing> withdraw(const std::string& name, request_id id);
 
     /// By itself, in a transaction of its own.
     void perform(store_detail::lock_operation& operation);

@@ -74,8 +74,8 @@ void work(world& in, history& seen, std::size_t rounds) {
         if (second.type == answer::kind::granted)
             seen.granted(second.token);
         // Nothing may stay, whatever the answers were.
-        one->withdraw(first_id);
-        other->withdraw(other->last_id());
+        one->withdraw("door", first_id);
+        other->withdraw("door", other->last_id());
     }
     one->state.end();
     other->state.end();
@@ -154,7 +154,7 @@ TEST(SqliteStorageFault, APowerFailureTakesNoTokenBack) {
                 seen.granted(got.token);
                 ASSERT_EQ(other->ask("door").type, answer::kind::queued);
                 ASSERT_TRUE(one->release("door", got.token, one->last_id()));
-                other->withdraw(other->last_id());
+                other->withdraw("door", other->last_id());
             }
             ASSERT_EQ(one->ask("door").type, answer::kind::granted);
         }

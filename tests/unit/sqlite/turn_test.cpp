@@ -202,7 +202,7 @@ TEST_F(SqliteBatch, EachHasAnOutcomeOfItsOwn) {
     auto impossible = wish_for(2, "a");
     impossible.mode = lock_mode::permits(0);
     request_operation second(impossible);
-    withdraw_operation third(7);
+    withdraw_operation third("a", 7);
     request_operation fourth(wish_for(3, "a"));
     perform(first, second, third, fourth);
     EXPECT_EQ(first.out.value.type, answer::kind::granted);
@@ -215,7 +215,7 @@ TEST_F(SqliteBatch, EachHasAnOutcomeOfItsOwn) {
 
 TEST_F(SqliteBatch, AGrantThatWasWithdrawnIsNotedNowhere) {
     request_operation first(wish_for(1, "a"));
-    withdraw_operation second(1);
+    withdraw_operation second("a", 1);
     perform(first, second);
     EXPECT_EQ(first.out.value.type, answer::kind::granted) << "so it was, for a moment";
     EXPECT_FALSE(user.state.session()->find_grant(1));

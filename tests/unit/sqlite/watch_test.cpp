@@ -83,7 +83,7 @@ TEST_F(SqliteWatch, WhatChangesNoLockTellsNobody) {
     mine.name = "a";
     mine.token = held.token;
     EXPECT_EQ(actor->draw(mine).code, error_code());
-    EXPECT_EQ(actor->withdraw(4'711).code, error_code());
+    EXPECT_EQ(actor->withdraw("a", 4'711).code, error_code());
     auto newcomer = opened();
     EXPECT_TRUE(armed(*watcher));
     EXPECT_TRUE(watcher->state.look_stirred().notices.empty());

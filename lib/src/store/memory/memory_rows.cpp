@@ -4,6 +4,7 @@
 #include "mortise/coro/assert.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace mortise::store_detail {
 
@@ -16,6 +17,12 @@ memory_rows::queue* memory_rows::queue_of(std::string_view name, bool granted) {
     if (found == locks.end())
         return nullptr;
     return granted ? &found->second.granted : &found->second.waiting;
+}
+
+std::optional<lock_entry>
+memory_rows::find(std::string_view name, session_key session, request_id id) {
+    auto entry = find(session, id);
+    return entry && entry->name == name ? std::move(entry) : std::nullopt;
 }
 
 std::optional<lock_entry> memory_rows::find(session_key session, request_id id) {
@@ -149,8 +156,13 @@ std::optional<core::session_terms> memory_rows::terms_of(session_key session) co
     return core::session_terms{found->second.start.generation, found->second.deadline};
 }
 
+void memory_rows::mark_dead(session_key session) {
+    if (sessions.erase(session) != 0)
+        dead.insert(session);
+}
+
 void memory_rows::forget(session_key session) {
-    sessions.erase(session);
+    dead.erase(session);
 }
 
 void memory_rows::changed(

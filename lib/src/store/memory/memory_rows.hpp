@@ -37,7 +37,8 @@ struct memory_session {
 /// The rows of the lock engine, in maps.
 class memory_rows final : public core::lock_rows {
 public:
-    std::optional<core::lock_entry> find(core::session_key session, request_id id) override;
+    std::optional<core::lock_entry>
+    find(std::string_view name, core::session_key session, request_id id) override;
     std::optional<core::lock_entry>
     next(std::string_view name, bool granted, std::uint64_t after) override;
     std::uint64_t last_ordinal(std::string_view name, bool granted) override;
@@ -49,8 +50,9 @@ public:
     void insert(const core::lock_entry& entry) override;
     void erase(const core::lock_entry& entry) override;
     void grant(const core::lock_entry& entry) override;
-    std::optional<core::lock_entry> any_of(core::session_key session) override;
     core::presence presence_of(core::session_key session) override;
+    void mark_dead(core::session_key session) override;
+    std::optional<core::lock_entry> any_of(core::session_key session) override;
     void forget(core::session_key session) override;
     void changed(
         core::session_key session, std::int64_t grants, std::int64_t requests, bool by_other
@@ -58,7 +60,10 @@ public:
     std::uint64_t draw_bases(std::uint64_t count) override;
     bool quarantined() override;
 
-    /// Nothing if the session is forgotten.
+    /// The entry of that request, whatever its lock.
+    std::optional<core::lock_entry> find(core::session_key session, request_id id);
+
+    /// Nothing if the session is dead.
     std::optional<core::session_terms> terms_of(core::session_key session) const;
 
     /// When the first grant of a session other than `but_of` ends by its `hold_max`; the maximum if
@@ -77,6 +82,8 @@ public:
     std::map<std::pair<core::session_key, request_id>, std::pair<std::string, std::uint64_t>>
         places;
     std::map<core::session_key, memory_session> sessions;
+    /// Dead sessions, of which entries may be left.
+    std::set<core::session_key> dead;
     /// The grants that end by their `hold_max`, ordered by the time at which they end.
     std::set<std::pair<clock::time_point, std::pair<core::session_key, request_id>>> ends;
     core::session_key last_key = 0;

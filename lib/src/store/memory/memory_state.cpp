@@ -12,22 +12,6 @@ namespace mortise::detail {
 using core::lock_engine;
 using core::session_key;
 
-namespace {
-
-store_event::kind kind_of(core::effect::kind kind) noexcept {
-    switch (kind) {
-    case core::effect::kind::granted:
-        return store_event::kind::granted;
-    case core::effect::kind::contended:
-        return store_event::kind::contended;
-    case core::effect::kind::look_again:
-        break;
-    }
-    return store_event::kind::look_again;
-}
-
-}  // namespace
-
 memory_state::memory_state(std::shared_ptr<coro::time_source> time)
     : time_(std::move(time)),
       domain_(*token_domain::parse("memory-" + random_id::draw().text().substr(0, 16))) {}
@@ -54,7 +38,8 @@ result<session_key> memory_state::enter(const session_id& session, std::uint64_t
         return key;
     if (!known || core::is_over(known->deadline, rows_.now)) {
         keys_.erase(found);
-        bury(key);
+        rows_.mark_dead(key);
+        reap_some();
     }
     return error_code(errc::session_lost);
 }
@@ -74,7 +59,7 @@ void memory_state::finish(lock_engine& engine, session_key actor, request_id ans
             effect.id == answered)
             continue;
         store_event event;
-        event.type = kind_of(effect.type);
+        event.type = effect.type;
         event.id = effect.id;
         event.token = {effect.token, domain_.of_slot(effect.slot)};
         event.slot = effect.slot;
@@ -109,24 +94,33 @@ void memory_state::tell_watchers() {
     });
 }
 
-void memory_state::bury(session_key key) {
-    lock_engine engine(rows_, rows_.now);
-    engine.end(key);
-    finish(engine, 0, 0);
-}
-
-void memory_state::reap() {
+// Frees a portion of what the dead had, and of the grants whose time is over.
+// @return whether anything is left to free.
+bool memory_state::reap_some() {
     std::vector<session_key> expired;
     for (const auto& [key, session] : rows_.sessions) {
         if (core::is_over(session.deadline, rows_.now))
             expired.push_back(key);
     }
     for (const session_key key : expired)
-        bury(key);
-    lock_engine engine(rows_, rows_.now);
-    engine.expire();
-    finish(engine, 0, 0);
+        rows_.mark_dead(key);
     std::erase_if(keys_, [&](const auto& each) { return !rows_.sessions.contains(each.second); });
+    lock_engine engine(rows_, rows_.now);
+    std::size_t budget = reaped_at_once;
+    const bool none_ended = engine.expire(budget);
+    while (budget != 0 && !rows_.dead.empty())
+        engine.reap(*rows_.dead.begin(), budget);
+    finish(engine, 0, 0);
+    return !none_ended || !rows_.dead.empty();
+}
+
+// Frees all that the dead had. Between two portions others may come in.
+void memory_state::reap_all() {
+    for (bool more = true; more;) {
+        const std::lock_guard guard(mutex_);
+        rows_.now = time_->now();
+        more = reap_some();
+    }
 }
 
 void memory_state::wake_after_quarantine() {
@@ -162,7 +156,7 @@ result<resumed> memory_state::resume(const session_start& start, push_function p
         key = keys_[start.id];
         break;
     case core::resumption::refused:
-        // Also buries a session that is over.
+        // Also reaps a session that is over.
         return enter(start.id, start.generation).error();
     }
     auto& session = rows_.sessions[key];
@@ -181,17 +175,23 @@ result<resumed> memory_state::resume(const session_start& start, push_function p
 }
 
 error_code memory_state::end(const session_id& session) {
-    const std::lock_guard guard(mutex_);
-    if (unavailable_)
-        return errc::store_unavailable;
-    rows_.now = time_->now();
-    const auto found = keys_.find(session);
-    if (found != keys_.end()) {
-        const session_key key = found->second;
-        keys_.erase(found);
-        bury(key);
+    {
+        const std::lock_guard guard(mutex_);
+        if (unavailable_)
+            return errc::store_unavailable;
+        mark_dead(session);
     }
+    reap_all();
+    const std::lock_guard guard(mutex_);
     return lose_reply() ? error_code(errc::outcome_unknown) : error_code();
+}
+
+void memory_state::mark_dead(const session_id& session) {
+    const auto found = keys_.find(session);
+    if (found == keys_.end())
+        return;
+    rows_.mark_dead(found->second);
+    keys_.erase(found);
 }
 
 result<answer> memory_state::request(
@@ -211,14 +211,15 @@ result<answer> memory_state::request(
     return reply;
 }
 
-error_code
-memory_state::withdraw(const session_id& session, std::uint64_t generation, request_id id) {
+error_code memory_state::withdraw(
+    const session_id& session, std::uint64_t generation, const std::string& name, request_id id
+) {
     const std::lock_guard guard(mutex_);
     const auto key = enter(session, generation);
     if (!key)
         return key.error();
     lock_engine engine(rows_, rows_.now);
-    engine.withdraw(*key, id);
+    engine.withdraw(*key, name, id);
     finish(engine, 0, 0);
     return lose_reply() ? error_code(errc::outcome_unknown) : error_code();
 }
@@ -231,10 +232,11 @@ memory_state::release(const session_id& session, std::uint64_t generation, const
         return key.error();
     lock_engine engine(rows_, rows_.now);
     const auto slot = held.token.domain.slot_in(domain_);
-    bool released = slot && engine.release(*key, held.id, held.token.value, *slot);
+    bool released = slot && engine.release(*key, {held.name, held.id, held.token.value, *slot});
     if (MORTISE_PLANTED(release_without_compare) && !released) {
         for (const auto& holder : rows_.holders(held.name))
-            released = engine.release(holder.session, holder.id, holder.token, holder.slot);
+            released =
+                engine.release(holder.session, {held.name, holder.id, holder.token, holder.slot});
     }
     finish(engine, 0, 0);
     if (lose_reply())
@@ -251,7 +253,9 @@ memory_state::draw(const session_id& session, std::uint64_t generation, const gr
     lock_engine engine(rows_, rows_.now);
     const auto slot = held.token.domain.slot_in(domain_);
     const auto base =
-        slot ? engine.draw(*key, held.id, held.token.value, *slot, store_detail::bases_drawn)
+        slot ? engine.draw(
+                   *key, {held.name, held.id, held.token.value, *slot}, store_detail::bases_drawn
+               )
              : error_code(errc::lease_lost);
     if (lose_reply())
         return error_code(errc::outcome_unknown);
@@ -274,7 +278,7 @@ result<heartbeat> memory_state::beat(const session_id& session, std::uint64_t ge
     own.deadline = core::deadline_after(rows_.now, own.start.ttl);
     if (MORTISE_PLANTED(session_cut_short))
         own.deadline -= own.start.ttl / 10;
-    reap();
+    const bool more = reap_some();
     tell_watchers();
     if (lose_reply())
         return error_code(errc::outcome_unknown);
@@ -289,6 +293,8 @@ result<heartbeat> memory_state::beat(const session_id& session, std::uint64_t ge
             next.consider(state.deadline);
     }
     next.consider(rows_.next_end(*key));
+    if (more)
+        next.consider(rows_.now);
     reply.quarantine = core::quarantine_left(rows_.quarantine_until, rows_.now);
     if (reply.quarantine > clock::duration::zero())
         next.consider(rows_.quarantine_until);
@@ -307,14 +313,13 @@ result<session_view> memory_state::look(const session_id& session, std::uint64_t
 }
 
 void memory_state::closed(const session_id& session) noexcept {
-    const std::lock_guard guard(mutex_);
-    const auto found = keys_.find(session);
-    if (found == keys_.end())
-        return;
-    const session_key key = found->second;
-    keys_.erase(found);
-    rows_.now = time_->now();
-    bury(key);
+    {
+        const std::lock_guard guard(mutex_);
+        if (!keys_.contains(session))
+            return;
+        mark_dead(session);
+    }
+    reap_all();
 }
 
 void memory_state::lose_replies(std::size_t count) {
@@ -364,6 +369,7 @@ void memory_state::restart(bool with_memory) {
     ++rows_.changes;
     watchers_.clear();
     rows_.sessions.clear();
+    rows_.dead.clear();
     keys_.clear();
     if (MORTISE_PLANTED(tokens_start_again))
         rows_.last_base = 0;
@@ -377,7 +383,7 @@ void memory_state::restart(bool with_memory) {
 
 std::size_t memory_state::sessions() const {
     const std::lock_guard guard(mutex_);
-    return rows_.sessions.size();
+    return rows_.sessions.size() + rows_.dead.size();
 }
 
 std::size_t memory_state::entries() const {

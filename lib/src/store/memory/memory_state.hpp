@@ -42,7 +42,9 @@ public:
     error_code end(const session_id& session);
     result<answer>
     request(const session_id& session, std::uint64_t generation, const lock_request& request);
-    error_code withdraw(const session_id& session, std::uint64_t generation, request_id id);
+    error_code withdraw(
+        const session_id& session, std::uint64_t generation, const std::string& name, request_id id
+    );
     result<bool> release(const session_id& session, std::uint64_t generation, const grant& held);
     result<heartbeat> beat(const session_id& session, std::uint64_t generation);
     result<session_view> look(const session_id& session, std::uint64_t generation);
@@ -67,8 +69,13 @@ public:
     void set_unavailable(bool unavailable);
     void set_unreachable(const session_id& session, bool unreachable);
     void restart(bool with_memory);
+    /// Counts those that are dead and not forgotten yet, too.
     std::size_t sessions() const;
     std::size_t entries() const;
+
+    /// How many entries of dead sessions and ended grants a heartbeat frees: it holds the mutex for
+    /// less than a millisecond.
+    static constexpr std::size_t reaped_at_once = 256;
 
 private:
     result<core::session_key> enter(const session_id& session, std::uint64_t generation);
@@ -76,16 +83,18 @@ private:
     void finish(core::lock_engine& engine, core::session_key actor, request_id answered);
     void tell_watchers();
     bool push(core::session_key to, const store_event& event);
-    void reap();
+    bool reap_some();
+    void reap_all();
+    void mark_dead(const session_id& session);
+    bool shows(const core::lock_entry& entry);
     void wake_after_quarantine();
-    void bury(core::session_key key);
     session_view view_of(core::session_key key);
     party_view describe(const core::lock_entry& entry) const;
-    lock_view describe(
+    std::optional<lock_view> describe(
         const std::string& name,
         const store_detail::memory_rows::entries_of_lock& lock,
         std::size_t queue_max
-    ) const;
+    );
 
     mutable std::mutex mutex_;
     std::shared_ptr<coro::time_source> time_;

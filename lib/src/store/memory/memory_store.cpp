@@ -79,8 +79,8 @@ public:
         co_return state_->request(start_.id, start_.generation, request);
     }
 
-    asio::awaitable<error_code> withdraw(std::string, request_id id) override {
-        co_return state_->withdraw(start_.id, start_.generation, id);
+    asio::awaitable<error_code> withdraw(std::string name, request_id id) override {
+        co_return state_->withdraw(start_.id, start_.generation, name, id);
     }
 
     asio::awaitable<result<bool>> release(grant held) override {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "core/session_rules.hpp"
 #include "store/break_note.hpp"
 #include "store/memory/memory_state.hpp"
 
@@ -52,21 +53,34 @@ party_view memory_state::describe(const core::lock_entry& entry) const {
     return party;
 }
 
-lock_view memory_state::describe(
+// Whether a look shows an entry: neither one of a dead session nor a grant that has ended, even if
+// nobody has met it yet.
+bool memory_state::shows(const core::lock_entry& entry) {
+    return rows_.presence_of(entry.session) != core::presence::gone &&
+           !(entry.granted && core::is_over(entry.ends(), rows_.now));
+}
+
+// Nothing if nobody alive holds the lock or waits for it.
+std::optional<lock_view> memory_state::describe(
     const std::string& name,
     const store_detail::memory_rows::entries_of_lock& lock,
     std::size_t queue_max
-) const {
+) {
     lock_view view;
     view.name = name;
-    view.waiter_count = lock.waiting.size();
-    for (const auto& [ordinal, entry] : lock.granted)
-        view.holders.push_back(describe(entry));
-    for (const auto& [ordinal, entry] : lock.waiting) {
-        if (view.waiters.size() == queue_max)
-            break;
-        view.waiters.push_back(describe(entry));
+    for (const auto& [ordinal, entry] : lock.granted) {
+        if (shows(entry))
+            view.holders.push_back(describe(entry));
     }
+    for (const auto& [ordinal, entry] : lock.waiting) {
+        if (!shows(entry))
+            continue;
+        ++view.waiter_count;
+        if (view.waiters.size() < queue_max)
+            view.waiters.push_back(describe(entry));
+    }
+    if (view.holders.empty() && view.waiter_count == 0)
+        return std::nullopt;
     return view;
 }
 
@@ -76,11 +90,13 @@ memory_state::list(const std::string& after, std::size_t limit, std::size_t queu
     if (unavailable_)
         return error_code(errc::store_unavailable);
     rows_.now = time_->now();
-    reap();
+    reap_some();
     std::vector<lock_view> views;
     for (auto at = rows_.locks.upper_bound(after); at != rows_.locks.end() && views.size() < limit;
-         ++at)
-        views.push_back(describe(at->first, at->second, queue_max));
+         ++at) {
+        if (auto view = describe(at->first, at->second, queue_max))
+            views.push_back(std::move(*view));
+    }
     return views;
 }
 
@@ -90,7 +106,9 @@ memory_state::inspect(const std::string& name, std::size_t queue_max) {
     if (unavailable_)
         return error_code(errc::store_unavailable);
     rows_.now = time_->now();
-    reap();
+    lock_engine engine(rows_, rows_.now);
+    engine.advance(name);
+    finish(engine, 0, 0);
     std::optional<lock_view> view;
     if (const auto found = rows_.locks.find(name); found != rows_.locks.end())
         view = describe(name, found->second, queue_max);
@@ -107,7 +125,7 @@ result<bool> memory_state::break_(const break_order& order) {
         return false;
     std::vector<party_view> holders;
     for (const auto& entry : rows_.holders(order.name)) {
-        if (entry.token == order.token.value && entry.slot == *slot &&
+        if (entry.token == order.token.value && entry.slot == *slot && shows(entry) &&
             holders.size() < store_detail::holders_named)
             holders.push_back(describe(entry));
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The Redis store whose locks have queues: the rules are scripts at the server.
+#include "core/queue_view.hpp"
 #include "store/break_note.hpp"
 #include "store/redis/queue_link.hpp"
 #include "store/redis/redis_answers.hpp"
@@ -46,11 +47,6 @@ std::string request_text(const lock_request& request) {
     return text;
 }
 
-bool sound(lock_mode mode) noexcept {
-    return mode.type() != lock_mode::kind::permits ||
-           (mode.capacity() >= 1 && mode.capacity() <= lock_mode::capacity_max);
-}
-
 class queue_store final : public store {
 public:
     queue_store(const redis_store_config& config, std::shared_ptr<queue_link> link)
@@ -91,7 +87,7 @@ public:
     asio::awaitable<error_code> end() override { return link_->end(); }
 
     asio::awaitable<result<answer>> request(lock_request request) override {
-        if (!sound(request.mode))
+        if (!core::sound(request.mode))
             co_return error_code(errc::bad_mode);
         const auto wanted = request.id;
         auto asking = link_->act(redis_script::request, request_text(request));

@@ -16,34 +16,18 @@ using core::session_key;
 namespace {
 
 hint::kind hint_for(effect::kind kind) noexcept {
-    switch (kind) {
-    case effect::kind::granted:
+    if (kind == effect::kind::granted)
         return hint::kind::granted;
-    case effect::kind::contended:
-        return hint::kind::contended;
-    case effect::kind::look_again:
-        break;
-    }
-    return hint::kind::changed;
+    return kind == effect::kind::contended ? hint::kind::contended : hint::kind::changed;
 }
 
 notice notice_of(const effect& effect) {
     notice event;
+    event.kind = effect.type;
     event.id = effect.id;
     event.token = effect.token;
     event.slot = effect.slot;
     event.contended = effect.contended;
-    switch (effect.type) {
-    case effect::kind::granted:
-        event.kind = store_event::kind::granted;
-        break;
-    case effect::kind::contended:
-        event.kind = store_event::kind::contended;
-        break;
-    case effect::kind::look_again:
-        event.kind = store_event::kind::look_again;
-        break;
-    }
     return event;
 }
 

@@ -26,20 +26,21 @@ request_id request_operation::granted() const noexcept {
 }
 
 void withdraw_operation::apply(lock_engine& engine, session_key session, const token_domain&) {
-    engine.withdraw(session, id_);
+    engine.withdraw(session, name_, id_);
 }
 
 void release_operation::apply(
     lock_engine& engine, session_key session, const token_domain& domain
 ) {
     const auto slot = held_.token.domain.slot_in(domain);
-    out.value = slot && engine.release(session, held_.id, held_.token.value, *slot);
+    out.value = slot && engine.release(session, {held_.name, held_.id, held_.token.value, *slot});
 }
 
 void draw_operation::apply(lock_engine& engine, session_key session, const token_domain& domain) {
     const auto slot = held_.token.domain.slot_in(domain);
-    const auto first = slot ? engine.draw(session, held_.id, held_.token.value, *slot, bases_drawn)
-                            : error_code(errc::lease_lost);
+    const auto first =
+        slot ? engine.draw(session, {held_.name, held_.id, held_.token.value, *slot}, bases_drawn)
+             : error_code(errc::lease_lost);
     out.code = first ? error_code() : first.error();
     if (first && *first == 0)
         out.code = errc::store_full;  // Unless the rows failed, which the transaction reports.

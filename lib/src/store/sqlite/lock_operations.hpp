@@ -6,6 +6,7 @@
 #include "mortise/token_domain.hpp"
 #include "store/sqlite/outcome.hpp"
 
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -71,11 +72,13 @@ private:
 
 class withdraw_operation final : public operation_giving<nothing> {
 public:
-    explicit withdraw_operation(request_id id) noexcept : id_(id) {}
+    withdraw_operation(std::string name, request_id id) noexcept
+        : name_(std::move(name)), id_(id) {}
 
     void apply(core::lock_engine&, core::session_key, const token_domain&) override;
 
 private:
+    std::string name_;
     request_id id_;
 };
 

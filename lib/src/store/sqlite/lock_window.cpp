@@ -26,6 +26,15 @@ bool lock_window::all_holders() const noexcept {
     return whole_ || (!entries_.empty() && !entries_.back().granted);
 }
 
+lock_window::found lock_window::find(session_key session, request_id id) const {
+    const auto it = std::find_if(entries_.begin(), entries_.end(), [&](const lock_entry& each) {
+        return each.session == session && each.id == id;
+    });
+    if (it != entries_.end())
+        return found(*it);
+    return whole_ ? found(std::optional<lock_entry>()) : std::nullopt;
+}
+
 lock_window::found lock_window::next(bool granted, std::uint64_t after) const {
     const auto it = std::find_if(entries_.begin(), entries_.end(), [&](const lock_entry& each) {
         return each.granted == granted && each.ordinal > after;

@@ -30,6 +30,7 @@ public:
     /// An answer that may be "there is none".
     using found = std::optional<std::optional<core::lock_entry>>;
 
+    found find(core::session_key session, request_id id) const;
     found next(bool granted, std::uint64_t after) const;
     std::optional<std::uint64_t> last_ordinal(bool granted) const noexcept;
     std::optional<std::vector<core::lock_entry>> holders() const;

@@ -61,11 +61,14 @@ std::int64_t end_column(const lock_entry& entry) noexcept {
 
 }  // namespace
 
-std::optional<lock_entry> sql_rows::find(session_key session, request_id id) {
+std::optional<lock_entry>
+sql_rows::find(std::string_view name, session_key session, request_id id) {
+    if (auto seen = window(name).find(session, id))
+        return std::move(*seen);
     sqlite_query query(
-        db_, "SELECT " ENTRY_COLUMNS " FROM entry WHERE session = ? AND request = ?"
+        db_, "SELECT " ENTRY_COLUMNS " FROM entry WHERE session = ? AND request = ? AND name = ?"
     );
-    query.bind(session).bind(id);
+    query.bind(session).bind(id).bind(name);
     return read_entry(db_, query);
 }
 
@@ -248,6 +251,15 @@ presence sql_rows::presence_of(session_key session) {
     if (session != actor_ && word.expired(now_) && slots_.swap(place->slot, word, word.killed()))
         return presence::gone;
     return slots_.word(place->slot).dead() ? presence::gone : presence::alive;
+}
+
+// Whoever finds a session expired has swapped its word for death already; one that ends of its own
+// will is killed here, if its store has not done so. The slot stays until the session is forgotten:
+// it shows to all that something is left to reap.
+void sql_rows::mark_dead(session_key session) {
+    const auto place = index_.find(db_, slots_, session);
+    if (place && !db_.failed())
+        slots_.kill(place->slot, slots_.word(place->slot).incarnation());
 }
 
 void sql_rows::forget(session_key session) {

@@ -46,7 +46,8 @@ public:
     ) noexcept
         : db_(db), slots_(slots), index_(index), actor_(actor), now_(now) {}
 
-    std::optional<core::lock_entry> find(core::session_key session, request_id id) override;
+    std::optional<core::lock_entry>
+    find(std::string_view name, core::session_key session, request_id id) override;
     std::optional<core::lock_entry>
     next(std::string_view name, bool granted, std::uint64_t after) override;
     std::uint64_t last_ordinal(std::string_view name, bool granted) override;
@@ -58,8 +59,9 @@ public:
     void insert(const core::lock_entry& entry) override;
     void erase(const core::lock_entry& entry) override;
     void grant(const core::lock_entry& entry) override;
-    std::optional<core::lock_entry> any_of(core::session_key session) override;
     core::presence presence_of(core::session_key session) override;
+    void mark_dead(core::session_key session) override;
+    std::optional<core::lock_entry> any_of(core::session_key session) override;
     void forget(core::session_key session) override;
     void changed(
         core::session_key session, std::int64_t grants, std::int64_t requests, bool by_other

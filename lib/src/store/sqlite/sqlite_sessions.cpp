@@ -42,6 +42,16 @@ bool has_row(sqlite_db& db, std::size_t slot, const slot_view& seen) {
     return query.bind(seen.key).step() && query.number(0) == slot && query.number(1) == seen.nonce;
 }
 
+// The names of some locks that somebody holds or waits for, in order.
+std::vector<std::string> names_after(sqlite_db& db, const std::string& after, std::size_t limit) {
+    std::vector<std::string> names;
+    sqlite_query query(db, "SELECT DISTINCT name FROM entry WHERE name > ? ORDER BY name LIMIT ?");
+    query.bind(after).bind(std::uint64_t{limit});
+    while (query.step())
+        names.push_back(query.bytes(0));
+    return names;
+}
+
 }  // namespace
 
 outcome<opened_session> sqlite_state::resume(const session_start& start) {
@@ -59,7 +69,7 @@ outcome<opened_session> sqlite_state::resume(const session_start& start) {
         switch (core::judge_resume(known, start.generation, now())) {
         case core::resumption::begins:
             abandon_session(own);
-            reap_now({}, out.notices);
+            reap_all(out.notices);
             start_session(start, out.value);
             return {};
         case core::resumption::goes_on:
@@ -218,7 +228,7 @@ outcome<nothing> sqlite_state::end() {
     return guarded<nothing>([&](outcome<nothing>& out) {
         // Death first: if this is not finished, anybody can finish it.
         own->kill();
-        reap_now({}, out.notices);
+        reap_all(out.notices);
         abandon_session(own);
         if (alone()) {
             const folder_guard guard(*files_.folder());
@@ -238,15 +248,22 @@ bool sqlite_state::alone() const noexcept {
     return true;
 }
 
-outcome<nothing> sqlite_state::reap(const std::vector<neighbour>& proved_dead) {
-    return guarded<nothing>([&](outcome<nothing>& out) {
-        reap_now(proved_dead, out.notices);
+outcome<bool> sqlite_state::reap(const std::vector<neighbour>& proved_dead) {
+    return guarded<bool>([&](outcome<bool>& out) {
+        out.value = reap_some(proved_dead, out.notices);
         wake_after_quarantine(out.notices);
         return error_code();
     });
 }
 
-void sqlite_state::reap_now(
+// Between two transactions other processes come to the store.
+void sqlite_state::reap_all(std::vector<notice>& notices) {
+    while (reap_some({}, notices)) {
+    }
+}
+
+// @return whether anything is left to reap.
+bool sqlite_state::reap_some(
     const std::vector<neighbour>& proved_dead, std::vector<notice>& notices
 ) {
     auto& slots = *files_.slots();
@@ -273,24 +290,27 @@ void sqlite_state::reap_now(
             ended.push_back(seen.key);
     }
     if (dead.empty() && ended.empty())
-        return;
+        return false;
+    bool done = false;
     serve(notices, [&](lock_engine& engine, sql_rows& rows) {
         // A process that died halfway may have left a wrong end: put it right.
         for (const session_key key : ended)
             rows.refresh_ends(key);
-        engine.expire();
+        std::size_t budget = reaped_at_once;
+        done = engine.expire(budget);
         for (const std::size_t i : dead) {
             // Others may have been faster, and the slot may have another owner by now.
             const slot_view seen = slots.view(i);
             if (!seen.word.dead() || seen.key == 0)
                 continue;
             if (has_row(files_.db(), i, seen))
-                engine.end(seen.key);
+                done = engine.reap(seen.key, budget) && done;
             else
                 rows.bury_slot({seen.key, i, seen.nonce, true});
         }
         return error_code();
     });
+    return !done;
 }
 
 clock::duration sqlite_state::quarantine_left() const {
@@ -301,17 +321,17 @@ clock::duration sqlite_state::quarantine_left() const {
 void sqlite_state::wake_after_quarantine(std::vector<notice>& notices) {
     if (quarantine_over_ || now() < files_.quarantine_until())
         return;
-    serve(notices, [&](lock_engine& engine, sql_rows&) {
-        std::vector<std::string> names;
-        {
-            sqlite_query query(files_.db(), "SELECT DISTINCT name FROM entry");
-            while (query.step())
-                names.push_back(query.bytes(0));
-        }
-        for (const auto& name : names)
-            engine.advance(name);
-        return error_code();
-    });
+    std::vector<std::string> names;
+    std::string after;
+    do {
+        serve(notices, [&](lock_engine& engine, sql_rows&) {
+            names = names_after(files_.db(), after, reaped_at_once);
+            for (const auto& name : names)
+                engine.advance(name);
+            return error_code();
+        });
+        after = names.empty() ? after : names.back();
+    } while (names.size() == reaped_at_once);
     quarantine_over_ = true;
     quarantine_until_ = 0;
 }

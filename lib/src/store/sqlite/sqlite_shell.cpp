@@ -296,14 +296,16 @@ void sqlite_shell::start_reaping() {
         std::move(job),
         asio::bind_executor(
             strand_,
-            [weak = weak_from_this()](error_code failed, const outcome<nothing>& out) {
+            [weak = weak_from_this()](error_code failed, const outcome<bool>& out) {
                 const auto self = weak.lock();
                 if (!self)
                     return;
                 self->reaping_ = false;
                 self->reap_failed_ = failed || out.code;
+                self->reap_again_ = self->reap_again_ || (!self->reap_failed_ && out.value);
                 self->tell(out.notices);
-                self->look_round();
+                if (!self->reap_again_)
+                    self->look_round();
                 self->start_reaping();
             }
         )

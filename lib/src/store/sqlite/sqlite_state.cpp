@@ -334,7 +334,7 @@ sqlite_state::list(const std::string& after, std::size_t limit, std::size_t queu
     if (!files_.is_open() && !files_.exists())
         return {};  // Nobody ever locked anything there, and a look must not make a store.
     return guarded<std::vector<lock_view>>([&](outcome<std::vector<lock_view>>& out) {
-        reap_now({}, out.notices);
+        reap_all(out.notices);
         out.value = reader().list(after, limit, queue_max);
         if (files_.db().failed())
             fail();
@@ -347,7 +347,7 @@ sqlite_state::inspect(const std::string& name, std::size_t queue_max) {
     if (!files_.is_open() && !files_.exists())
         return {};
     return guarded<std::optional<lock_view>>([&](outcome<std::optional<lock_view>>& out) {
-        reap_now({}, out.notices);
+        reap_all(out.notices);
         out.value = reader().find(name, queue_max);
         if (files_.db().failed())
             fail();

@@ -69,8 +69,13 @@ public:
 
     outcome<std::vector<store_finding>> examine();
 
-    /// Ends the sessions that are dead or have expired, and those in `proved_dead`.
-    outcome<nothing> reap(const std::vector<neighbour>& proved_dead);
+    /// Ends the sessions that are dead or have expired, and those in `proved_dead`, as far as one
+    /// transaction goes. Answers whether anything is left to reap: then call again.
+    outcome<bool> reap(const std::vector<neighbour>& proved_dead);
+
+    /// How many entries one transaction reaps: it takes about a millisecond, for which other
+    /// processes wait for the lock of the folder.
+    static constexpr std::size_t reaped_at_once = 64;
 
     /// Arms the slot of the session: the next change of any lock is told by a hint, or by
     /// `look_stirred`.
@@ -134,7 +139,8 @@ private:
         const std::shared_ptr<own_session>& own, const session_start& start, opened_session& opened
     );
     void abandon_session(const std::shared_ptr<own_session>& session) noexcept;
-    void reap_now(const std::vector<neighbour>& proved_dead, std::vector<notice>& notices);
+    bool reap_some(const std::vector<neighbour>& proved_dead, std::vector<notice>& notices);
+    void reap_all(std::vector<notice>& notices);
     clock::duration quarantine_left() const;
     void wake_after_quarantine(std::vector<notice>& notices);
     bool alone() const noexcept;

@@ -53,8 +53,8 @@ public:
         return performed(store_detail::request_operation(std::move(request)));
     }
 
-    asio::awaitable<error_code> withdraw(std::string, request_id id) override {
-        store_detail::withdraw_operation operation(id);
+    asio::awaitable<error_code> withdraw(std::string name, request_id id) override {
+        store_detail::withdraw_operation operation(std::move(name), id);
         const auto out = co_await shell_->perform(std::move(operation));
         co_return out.code;
     }
