@@ -7,8 +7,7 @@ if call('EXISTS', hash) == 0 then
     return 'o'
 end
 call('HDEL', hash, '')  -- Allowed without memory; so are all writes after it.
-call('HSET', hash, 'd', 0)
-call('ZADD', '{P}d', 'XX', 0, S)
+mark_dead(S)
 local _, left = bury(S)
 finish()
 return left and 'm' or 'o'

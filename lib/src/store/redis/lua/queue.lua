@@ -96,6 +96,19 @@ local function remove(session, id, entry, by_other)
     end
 end
 
+-- Makes a session dead for good, whatever the clock says later.
+local function mark_dead(session)
+    call('HSET', '{P}s:' .. session, 'd', 0)
+    call('ZADD', '{P}d', 'XX', 0, session)
+end
+
+-- Removes an entry of a session that was found dead. Its other entries stay until somebody meets
+-- them in their locks, or a heartbeat reaps them.
+local function remove_dead(session, id, entry)
+    remove(session, id, entry, true)  -- First, since it may be allowed without memory.
+    mark_dead(session)
+end
+
 -- Removes an entry of a session that lives and does not know of it yet.
 local function take_away(session, id, entry)
     remove(session, id, entry, true)
@@ -141,7 +154,7 @@ local function holding(name, session, id, member)
     end
     local entry = entry_of(read[2])
     if tonumber(read[1]) <= now() then
-        remove(session, id, entry, true)
+        remove_dead(session, id, entry)
         return nil
     end
     local ends = end_of(entry)
@@ -258,7 +271,7 @@ local function grant_next(name)
         if not read[1] or not read[2] then
             orphan(name, member)
         elseif tonumber(read[1]) <= now() then
-            remove(session, id, entry_of(read[2]), true)
+            remove_dead(session, id, entry_of(read[2]))
         elseif not reachable(session) then
             waited = true  -- It keeps its place.
         else

@@ -60,10 +60,10 @@ elseif own[1] then
 elseif G ~= '1' then
     return {'l'}
 else
-    call('HSET', hash, 'i', full, 'c', 0, 'q', 0, 't', ttl, 'h', ARGV[5], 'l', ARGV[6], 'p', ARGV[7])
+    call('HSET', hash, 'i', full, 'c', 0, 'q', 0, 'h', ARGV[5], 'l', ARGV[6], 'p', ARGV[7])
 end
 local deadline = digits(now() + ttl * 1000)
-call('HSET', hash, 'g', G, 'd', deadline)
+call('HSET', hash, 'g', G, 'd', deadline, 't', ttl)
 call('ZADD', '{P}d', deadline, S)
 local run = compare_run(record[2], longest)
 claim(longest)
