@@ -89,11 +89,13 @@ public:
     /// `ttl_too_long` if the server turns out to keep no session with that TTL.
     virtual asio::awaitable<result<resumed>> resume(session_start start) = 0;
 
-    /// Ends the sessions of all numbers: everything they hold is released and everything they asked
-    /// for withdrawn, for each in one step.
+    /// Ends the sessions of all numbers: they hold nothing from the moment at which the store hears
+    /// it, and when this completes, all that they held is released and all that they asked for is
+    /// withdrawn. Others may come in between, and find each lock free or not yet.
     virtual asio::awaitable<error_code> end() = 0;
 
-    /// Asks for a lock. Idempotent by `request.id`: asking again returns the same answer.
+    /// Asks for a lock. Idempotent by `request.id`: asking again returns the same answer. An id
+    /// belongs to one request, and so to one lock.
     /// @par Errors `database_busy`: nothing was done, and nothing has to be undone.
     virtual asio::awaitable<result<answer>> request(lock_request request) = 0;
 
@@ -108,7 +110,8 @@ public:
     virtual asio::awaitable<result<bool>> release(grant held) = 0;
 
     /// Proves, by a write, that the session of that number and its grants live at the store; reaps
-    /// sessions and grants that have expired.
+    /// sessions and grants that have expired, or as many of them as do not hold others up: then
+    /// `next_deadline` is at once.
     /// @par Errors `session_lost` if the session is gone; anything else proves nothing.
     virtual asio::awaitable<result<heartbeat>> beat(proof_number number) = 0;
 
