@@ -41,8 +41,6 @@ namespace {
 constexpr std::size_t steps_max = 2'000;
 
 TEST_P(CancelSweep, LeavesNothingBehindAtWhateverStep) {
-    if (operation().needs != nullptr && !(h().make_store()->traits().*operation().needs))
-        GTEST_SKIP() << "by its traits this store has not what the operation needs";
     for (std::size_t sweep = 0; sweep < std::size(cancellation_types); ++sweep) {
         const auto type = cancellation_types[sweep];
         std::size_t step = 0;

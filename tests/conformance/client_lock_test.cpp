@@ -131,8 +131,7 @@ take_a_turn(store_harness& harness, lock_client& client, std::vector<int>& seen,
 
 }  // namespace
 
-TEST_P(LockConformance, WaitersAreServedInTheOrderOfTheirArrival) {
-    MORTISE_NEEDS(fair);
+TEST_P(LockConformanceFair, WaitersAreServedInTheOrderOfTheirArrival) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         std::vector<lock_client> clients;
         for (int i = 0; i <= 6; ++i)

@@ -85,8 +85,7 @@ TEST_P(LockConformance, AnUnsureLeaseIsHeldAgainWhenAHeartbeatProvesIt) {
     }(h()));
 }
 
-TEST_P(LockConformance, AWaiterSurvivesTheLossOfItsSession) {
-    MORTISE_NEEDS(sessions);
+TEST_P(LockConformanceSessions, AWaiterSurvivesTheLossOfItsSession) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         const auto line = std::make_shared<faulty_line>();
         lock_client alice = make_client(harness);

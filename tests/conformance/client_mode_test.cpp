@@ -53,8 +53,7 @@ begin(lock_client& locks, std::string name, lock_options options, attempt& into)
 
 }  // namespace
 
-TEST_P(LockConformance, ReadersOfTwoClientsShareUntilAWriterWaits) {
-    MORTISE_NEEDS(shared);
+TEST_P(LockConformanceShared, ReadersOfTwoClientsShareUntilAWriterWaits) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         lock_client alice = make_client(harness);
         lock_client bob = make_client(harness);
@@ -84,8 +83,7 @@ TEST_P(LockConformance, ReadersOfTwoClientsShareUntilAWriterWaits) {
     EXPECT_EQ(h().residue(), 0u);
 }
 
-TEST_P(LockConformance, PermitsOfTwoClientsAreAsManyAsThereAre) {
-    MORTISE_NEEDS(permits);
+TEST_P(LockConformancePermits, PermitsOfTwoClientsAreAsManyAsThereAre) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         lock_client alice = make_client(harness);
         lock_client bob = make_client(harness);
@@ -113,8 +111,7 @@ TEST_P(LockConformance, PermitsOfTwoClientsAreAsManyAsThereAre) {
     EXPECT_EQ(h().residue(), 0u);
 }
 
-TEST_P(LockConformance, AGrantThatEndsByItselfFreesTheLockAndItsHolderKnowsBefore) {
-    MORTISE_NEEDS(hold_max);
+TEST_P(LockConformanceHoldMax, AGrantThatEndsByItselfFreesTheLockAndItsHolderKnowsBefore) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         lock_client alice = make_client(harness);
         lock_client bob = make_client(harness);
@@ -190,8 +187,7 @@ TEST_P(LockConformance, AnotherClientGetsItsTurnAmongManyLocalHandOffs) {
     EXPECT_EQ(h().residue(), 0u);
 }
 
-TEST_P(LockConformance, ABrokenLockIsLostToItsHolderAndRecorded) {
-    MORTISE_NEEDS(records);
+TEST_P(LockConformanceRecords, ABrokenLockIsLostToItsHolderAndRecorded) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         lock_client alice = make_client(harness);
         lock_client bob = make_client(harness);
@@ -218,8 +214,7 @@ TEST_P(LockConformance, ABrokenLockIsLostToItsHolderAndRecorded) {
     EXPECT_EQ(h().residue(), 0u);
 }
 
-TEST_P(LockConformance, WhoWatchesIsToldOfAChange) {
-    MORTISE_NEEDS(records);
+TEST_P(LockConformanceRecords, WhoWatchesIsToldOfAChange) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         lock_client alice = make_client(harness);
         lock_client bob = make_client(harness);

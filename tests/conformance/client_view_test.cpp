@@ -43,8 +43,7 @@ TEST_P(StorePort, ALookShowsNoneOfTheDeadBeforeAnyHeartbeat) {
     }(h()));
 }
 
-TEST_P(StorePort, ALookShowsWhoLivesBesideTheDead) {
-    MORTISE_NEEDS(sessions);
+TEST_P(StorePortSessions, ALookShowsWhoLivesBesideTheDead) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         peer dead(harness);
         peer bob(harness);
@@ -76,8 +75,7 @@ TEST_P(StorePort, ALookShowsWhoLivesBesideTheDead) {
     }(h()));
 }
 
-TEST_P(StorePort, ALookShowsNoGrantThatHasEnded) {
-    MORTISE_NEEDS(hold_max);
+TEST_P(StorePortHoldMax, ALookShowsNoGrantThatHasEnded) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         peer alice(harness);
         co_await alice.open();
@@ -109,8 +107,7 @@ TEST_P(LockConformance, AClientTellsWhetherALockIsHeldAndForHowLong) {
     EXPECT_EQ(h().residue(), 0u);
 }
 
-TEST_P(LockConformance, TheTimeOfALockIsNoLongerThanItsHoldMax) {
-    MORTISE_NEEDS(hold_max);
+TEST_P(LockConformanceHoldMax, TheTimeOfALockIsNoLongerThanItsHoldMax) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         lock_client alice = make_client(harness);
         lock_options brief;
@@ -122,8 +119,7 @@ TEST_P(LockConformance, TheTimeOfALockIsNoLongerThanItsHoldMax) {
     }(h()));
 }
 
-TEST_P(LockConformance, WhoeverHoldsALockLosesItByOrder) {
-    MORTISE_NEEDS(records);
+TEST_P(LockConformanceBreaks, WhoeverHoldsALockLosesItByOrder) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         lock_client alice = make_client(harness);
         lock_client bob = make_client(harness);
@@ -164,8 +160,7 @@ void await_change(lock_client& locks, std::optional<lock_view> seen, changed_loc
     );
 }
 
-TEST_P(LockConformance, WhoWaitsForAChangeOfOneLockIsShownIt) {
-    MORTISE_NEEDS(records);
+TEST_P(LockConformanceRecords, WhoWaitsForAChangeOfOneLockIsShownIt) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         lock_client alice = make_client(harness);
         lock_client bob = make_client(harness);
@@ -207,9 +202,7 @@ TEST_P(LockConformance, WhoWaitsForAChangeOfOneLockIsShownIt) {
     EXPECT_EQ(h().residue(), 0u);
 }
 
-TEST_P(LockConformance, AChangeThatCannotBeToldOfIsRefused) {
-    if (h().make_store()->traits().records)
-        GTEST_SKIP() << "this store tells of changes";
+TEST_P(LockConformanceNoRecords, AChangeThatCannotBeToldOfIsRefused) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         lock_client alice = make_client(harness);
         lease held = co_await alice.async_acquire("door");

@@ -22,7 +22,7 @@ run_result FaultSweep::run_with(std::size_t nth, sim::fate how) {
     operation_scene scene(h(), other(), ttl());
     if (operation().prepare)
         operation().prepare(scene);
-    EXPECT_TRUE(h().spoil(nth, how));
+    h().spoil(nth, how);
     const auto run = std::make_shared<run_result>();
     operation().start(scene, asio::cancellation_slot(), [run](error_code code) {
         ++run->completions;
@@ -33,7 +33,7 @@ run_result FaultSweep::run_with(std::size_t nth, sim::fate how) {
     h().pass(std::chrono::milliseconds(1));
     run->untouched = !h().spoiled();
     shown_again_ += scene.shown_again();
-    EXPECT_TRUE(h().spoil(0, sim::fate::as_usual));
+    h().spoil(0, sim::fate::as_usual);
     const bool harmless = h().messages_are_hints();
     if (harmless || run->untouched)
         judge(scene, run->code, false);
@@ -54,7 +54,7 @@ namespace {
 constexpr std::size_t messages_max = 500;
 
 TEST_P(FaultSweep, LeavesNothingBehindWhicheverMessageIsSpoilt) {
-    ASSERT_TRUE(h().spoil(0, sim::fate::as_usual));
+    h().spoil(0, sim::fate::as_usual);
     h().pass(std::chrono::milliseconds(1));  // until what spoils messages is in place
     std::size_t sweep = 0;
     for (const auto how : {sim::fate::lost, sim::fate::late, sim::fate::repeated}) {

@@ -16,6 +16,13 @@ public:
     }
     ~lock_server_harness() override { world_.end(); }
 
+    static store_abilities abilities() {
+        store_abilities all;
+        all.traits = lock_server_harness().make_store()->traits();
+        all.loses_replies = all.loses_pushes = all.restarts = all.spoils = true;
+        return all;
+    }
+
     std::unique_ptr<store> make_store() override { return server_.make_store(clients_); }
     asio::any_io_executor executor() override { return clients_.get_executor(); }
     std::shared_ptr<coro::time_source> time() override { return clients_.time(); }
@@ -29,27 +36,22 @@ public:
     std::size_t residue() override { return server_.sessions() + server_.entries(); }
 
     // Cuts the way from the server until `count` messages were lost.
-    bool lose_replies(std::size_t count) override {
+    void lose_replies(std::size_t count) override {
         sim::network& net = world_.net();
         sim::link& back = net.between(server_.host(), clients_);
         back.cut = count != 0;
         world_.watch([&net, &back, until = net.lost() + count](sim::process&) {
             back.cut = back.cut && net.lost() < until;
         });
-        return true;
     }
 
-    bool lose_pushes(std::size_t count) override {
-        server_.lose_pushes(count);
-        return true;
-    }
+    void lose_pushes(std::size_t count) override { server_.lose_pushes(count); }
 
-    bool restart(bool with_memory) override {
+    void restart(bool with_memory) override {
         server_.restart_after(std::chrono::milliseconds(1), with_memory);
-        return true;
     }
 
-    bool spoil(std::size_t nth, sim::fate how) override {
+    void spoil(std::size_t nth, sim::fate how) override {
         spoiled_ = false;
         world_.net().decide([this, at = world_.net().sent() + nth, how](std::uint64_t sent) {
             if (sent != at || how == sim::fate::as_usual)
@@ -57,7 +59,6 @@ public:
             spoiled_ = true;
             return how;
         });
-        return true;
     }
     bool spoiled() const override { return spoiled_; }
 
@@ -69,14 +70,7 @@ private:
 };
 
 // Users cannot choose this store, so it has no line of its own in the table of guarantees.
-INSTANTIATE_TEST_SUITE_P(
-    LockServer, StorePort, testing::Values(&make_harness<lock_server_harness>)
-);
-INSTANTIATE_TEST_SUITE_P(
-    LockServer, LockConformance, testing::Values(&make_harness<lock_server_harness>)
-);
-MORTISE_SWEEP(LockServer, CancelSweep, lock_server_harness)
-MORTISE_SWEEP(LockServer, FaultSweep, lock_server_harness)
+MORTISE_ALL_SUITES(LockServer, lock_server_harness)
 
 }  // namespace
 }  // namespace mortise::test

@@ -13,6 +13,13 @@ namespace mortise::test {
 /// The memory store in virtual time.
 class memory_harness final : public store_harness {
 public:
+    static store_abilities abilities() {
+        store_abilities all;
+        all.traits = memory_harness().make_store()->traits();
+        all.loses_replies = all.loses_pushes = all.restarts = true;
+        return all;
+    }
+
     std::unique_ptr<store> make_store() override { return server_.make_store(); }
     asio::any_io_executor executor() override { return context_.get_executor(); }
     std::shared_ptr<coro::time_source> time() override { return time_; }
@@ -30,20 +37,11 @@ public:
 
     std::size_t residue() override { return server_.sessions() + server_.entries(); }
 
-    bool lose_replies(std::size_t count) override {
-        server_.lose_replies(count);
-        return true;
-    }
+    void lose_replies(std::size_t count) override { server_.lose_replies(count); }
 
-    bool lose_pushes(std::size_t count) override {
-        server_.lose_pushes(count);
-        return true;
-    }
+    void lose_pushes(std::size_t count) override { server_.lose_pushes(count); }
 
-    bool restart(bool with_memory) override {
-        server_.restart(with_memory);
-        return true;
-    }
+    void restart(bool with_memory) override { server_.restart(with_memory); }
 
 private:
     asio::io_context context_;

@@ -63,6 +63,9 @@ struct run_result {
 
 /// Sweeps with a cancellation at one step of each run.
 class CancelSweep : public OperationSweep {
+public:
+    static bool fits(const store_abilities&) { return true; }
+
 protected:
     CancelSweep() : OperationSweep(sessions::outlive_delays) {}
 
@@ -72,6 +75,9 @@ protected:
 
 /// Sweeps with one message of each run lost, late or repeated.
 class FaultSweep : public OperationSweep {
+public:
+    static bool fits(const store_abilities& of) { return of.spoils; }
+
 protected:
     FaultSweep() : OperationSweep(sessions::end_soon) {}
 

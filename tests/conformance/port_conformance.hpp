@@ -9,53 +9,137 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <vector>
 
 namespace mortise::test {
 
-/// Skips a test that needs what this store does not have, by its traits.
-#define MORTISE_NEEDS(trait)                                                                       \
-    if (!h().make_store()->traits().trait)                                                         \
-    GTEST_SKIP() << "by its traits this store has not: " #trait
+/// A suite that runs at stores: one harness for each of its tests.
+class StoreSuite : public testing::TestWithParam<harness_factory> {
+public:
+    /// Whether a store can have the suite. Where it cannot, the suite is not instantiated.
+    static bool fits(const store_abilities&) { return true; }
+
+protected:
+    StoreSuite() : harness_(GetParam()()) {}
+
+    store_harness& h() { return *harness_; }
+
+private:
+    std::unique_ptr<store_harness> harness_;
+};
 
 /// Tests of what every store promises at its port, in the words of `store.hpp`.
-class StorePort : public testing::TestWithParam<harness_factory> {
-protected:
-    StorePort() : harness_(GetParam()()) {}
-
-    store_harness& h() { return *harness_; }
-
-    std::unique_ptr<store_harness> harness_;
-};
+class StorePort : public StoreSuite {};
 
 /// Tests of what every store promises to the users of a `lock_client`.
-class LockConformance : public testing::TestWithParam<harness_factory> {
+class LockConformance : public StoreSuite {};
+
+/// A part of a suite, for stores for which the condition holds; `of` has their abilities.
+#define MORTISE_PART(Part, Suite, condition)                                                       \
+    class Part : public Suite {                                                                    \
+    public:                                                                                        \
+        static bool fits(const store_abilities& of) { return condition; }                          \
+    };
+
+MORTISE_PART(StorePortExclusive, StorePort, !of.traits.shared)
+MORTISE_PART(StorePortFair, StorePort, of.traits.fair)
+MORTISE_PART(StorePortHoldMax, StorePort, of.traits.hold_max)
+MORTISE_PART(StorePortLostReply, StorePort, of.loses_replies)
+MORTISE_PART(StorePortModes, StorePort, of.traits.shared&& of.traits.permits)
+MORTISE_PART(StorePortPermits, StorePort, of.traits.permits)
+MORTISE_PART(StorePortPush, StorePort, of.traits.push)
+MORTISE_PART(StorePortRecords, StorePort, of.traits.records)
+MORTISE_PART(StorePortSessions, StorePort, of.traits.sessions)
+MORTISE_PART(StorePortShared, StorePort, of.traits.shared)
+MORTISE_PART(LockConformanceBreaks, LockConformance, of.traits.records&& of.traits.permits)
+MORTISE_PART(LockConformanceFair, LockConformance, of.traits.fair)
+MORTISE_PART(LockConformanceHoldMax, LockConformance, of.traits.hold_max)
+MORTISE_PART(LockConformanceNoRecords, LockConformance, !of.traits.records)
+MORTISE_PART(LockConformancePermits, LockConformance, of.traits.permits)
+MORTISE_PART(LockConformanceRecords, LockConformance, of.traits.records)
+MORTISE_PART(LockConformanceRestart, LockConformance, of.restarts&& of.traits.quarantine)
+MORTISE_PART(LockConformanceSessions, LockConformance, of.traits.sessions)
+MORTISE_PART(LockConformanceShared, LockConformance, of.traits.shared)
+#undef MORTISE_PART
+
+/// Tests in which a push to a peer is lost.
+class StorePortLostPush : public StorePort {
+public:
+    static bool fits(const store_abilities& of) { return of.loses_pushes && of.traits.push; }
+
 protected:
-    LockConformance() : harness_(GetParam()()) {}
-
-    store_harness& h() { return *harness_; }
-
-    std::unique_ptr<store_harness> harness_;
+    StorePortLostPush() { h().lose_pushes(0); }
 };
+
+class StorePortLostChange : public StorePortLostPush {
+public:
+    static bool fits(const store_abilities& of) { return of.loses_pushes && of.traits.records; }
+};
+
+/// The harness for a suite that the store can have; else none.
+template <class Suite, class Harness>
+std::vector<harness_factory> harnesses_for() {
+    if (Suite::fits(Harness::abilities()))
+        return {&make_harness<Harness>};
+    return {};
+}
 
 }  // namespace mortise::test
 
-/// One sweep of all operations at one store.
+/// One suite at a store that may have it.
+#define MORTISE_SUITE(Name, Suite, Harness)                                                        \
+    INSTANTIATE_TEST_SUITE_P(Name, Suite, testing::ValuesIn(harnesses_for<Suite, Harness>()));
+
+/// One sweep of all operations at a store that may have it.
 #define MORTISE_SWEEP(Name, Sweep, Harness)                                                        \
     INSTANTIATE_TEST_SUITE_P(                                                                      \
         Name,                                                                                      \
         Sweep,                                                                                     \
         testing::Combine(                                                                          \
-            testing::Values(&make_harness<Harness>), testing::ValuesIn(all_operations())           \
+            testing::ValuesIn(harnesses_for<Sweep, Harness>()),                                    \
+            testing::ValuesIn(operations_at(Harness::abilities().traits))                          \
         ),                                                                                         \
         name_of_operation                                                                          \
     );
 
-/// Runs the whole suite at a store: the one line that a store needs.
+/// All suites at the port that a store may have, for use inside of `mortise::test`.
+#define MORTISE_PORT_SUITES(Name, Harness)                                                         \
+    MORTISE_SUITE(Name, StorePort, Harness)                                                        \
+    MORTISE_SUITE(Name, StorePortExclusive, Harness)                                               \
+    MORTISE_SUITE(Name, StorePortFair, Harness)                                                    \
+    MORTISE_SUITE(Name, StorePortHoldMax, Harness)                                                 \
+    MORTISE_SUITE(Name, StorePortLostChange, Harness)                                              \
+    MORTISE_SUITE(Name, StorePortLostPush, Harness)                                                \
+    MORTISE_SUITE(Name, StorePortLostReply, Harness)                                               \
+    MORTISE_SUITE(Name, StorePortModes, Harness)                                                   \
+    MORTISE_SUITE(Name, StorePortPermits, Harness)                                                 \
+    MORTISE_SUITE(Name, StorePortPush, Harness)                                                    \
+    MORTISE_SUITE(Name, StorePortRecords, Harness)                                                 \
+    MORTISE_SUITE(Name, StorePortSessions, Harness)                                                \
+    MORTISE_SUITE(Name, StorePortShared, Harness)
+
+/// The same through the client.
+#define MORTISE_CLIENT_SUITES(Name, Harness)                                                       \
+    MORTISE_SUITE(Name, LockConformance, Harness)                                                  \
+    MORTISE_SUITE(Name, LockConformanceBreaks, Harness)                                            \
+    MORTISE_SUITE(Name, LockConformanceFair, Harness)                                              \
+    MORTISE_SUITE(Name, LockConformanceHoldMax, Harness)                                           \
+    MORTISE_SUITE(Name, LockConformanceNoRecords, Harness)                                         \
+    MORTISE_SUITE(Name, LockConformancePermits, Harness)                                           \
+    MORTISE_SUITE(Name, LockConformanceRecords, Harness)                                           \
+    MORTISE_SUITE(Name, LockConformanceSessions, Harness)                                          \
+    MORTISE_SUITE(Name, LockConformanceShared, Harness)                                            \
+    MORTISE_SWEEP(Name, CancelSweep, Harness)                                                      \
+    MORTISE_SWEEP(Name, FaultSweep, Harness)
+
+#define MORTISE_ALL_SUITES(Name, Harness)                                                          \
+    MORTISE_PORT_SUITES(Name, Harness)                                                             \
+    MORTISE_CLIENT_SUITES(Name, Harness)
+
+/// Runs all of them at a store that users can choose: the one line that a store needs.
 #define MORTISE_LOCK_CONFORMANCE(Name, Harness)                                                    \
     namespace mortise::test {                                                                      \
-    INSTANTIATE_TEST_SUITE_P(Name, StorePort, testing::Values(&make_harness<Harness>));            \
-    INSTANTIATE_TEST_SUITE_P(Name, LockConformance, testing::Values(&make_harness<Harness>));      \
-    MORTISE_SWEEP(Name, CancelSweep, Harness)                                                      \
+    MORTISE_ALL_SUITES(Name, Harness)                                                              \
     }
 
 #endif

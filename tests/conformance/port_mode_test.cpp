@@ -39,13 +39,11 @@ asio::awaitable<bool> beats_until_told(
     co_return false;
 }
 
-TEST_P(StorePort, ReadersShareTheLockAndItsToken) {
+TEST_P(StorePortShared, ReadersShareTheLockAndItsToken) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         peer alice(harness);
         peer bob(harness);
         co_await alice.open();
-        if (!alice.port().traits().shared)
-            co_return;
         co_await bob.open();
         const grant first = co_await alice.hold_for("door", sharing);
         const grant second = co_await bob.hold_for("door", sharing);
@@ -62,14 +60,12 @@ TEST_P(StorePort, ReadersShareTheLockAndItsToken) {
     }(h()));
 }
 
-TEST_P(StorePort, AWriterWaitsForReadersAndStopsThoseWhoComeLater) {
+TEST_P(StorePortShared, AWriterWaitsForReadersAndStopsThoseWhoComeLater) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         peer alice(harness);
         peer bob(harness);
         peer carol(harness);
         co_await alice.open();
-        if (!alice.port().traits().shared)
-            co_return;
         co_await bob.open();
         co_await carol.open();
         const grant reads = co_await alice.hold_for("door", sharing);
@@ -95,13 +91,11 @@ TEST_P(StorePort, AWriterWaitsForReadersAndStopsThoseWhoComeLater) {
     }(h()));
 }
 
-TEST_P(StorePort, PermitsHaveSlotsWithDomainsOfTheirOwn) {
+TEST_P(StorePortPermits, PermitsHaveSlotsWithDomainsOfTheirOwn) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         peer alice(harness);
         peer bob(harness);
         const resumed opened = co_await alice.open();
-        if (!alice.port().traits().permits)
-            co_return;
         co_await bob.open();
         const auto reply = co_await alice.ask_for("pool", one_of(2));
         EXPECT_EQ(reply->slot, 1u);
@@ -132,13 +126,11 @@ TEST_P(StorePort, PermitsHaveSlotsWithDomainsOfTheirOwn) {
     }(h()));
 }
 
-TEST_P(StorePort, AnotherNumberOfPermitsIsRefused) {
+TEST_P(StorePortPermits, AnotherNumberOfPermitsIsRefused) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         peer alice(harness);
         peer bob(harness);
         co_await alice.open();
-        if (!alice.port().traits().permits)
-            co_return;
         co_await bob.open();
         const grant held = co_await alice.hold_for("pool", one_of(2));
         const auto refused = co_await bob.ask_for("pool", one_of(3));
@@ -152,13 +144,11 @@ TEST_P(StorePort, AnotherNumberOfPermitsIsRefused) {
     }(h()));
 }
 
-TEST_P(StorePort, AGrantEndsByItselfAndTheNextIsGranted) {
+TEST_P(StorePortHoldMax, AGrantEndsByItselfAndTheNextIsGranted) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         peer alice(harness);
         peer bob(harness);
         co_await alice.open();
-        if (!alice.port().traits().hold_max)
-            co_return;
         co_await bob.open();
         const auto limit = harness.ttl() / 4;
         const auto start = harness.time()->now();
@@ -187,13 +177,11 @@ TEST_P(StorePort, AGrantEndsByItselfAndTheNextIsGranted) {
     }(h()));
 }
 
-TEST_P(StorePort, ATryThatMeetsAGrantWhichHasEndedGetsTheLock) {
+TEST_P(StorePortHoldMax, ATryThatMeetsAGrantWhichHasEndedGetsTheLock) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         peer alice(harness);
         peer bob(harness);
         co_await alice.open();
-        if (!alice.port().traits().hold_max)
-            co_return;
         co_await bob.open();
         const milliseconds limit(50);
         co_await alice.hold_for("door", {lock_mode::exclusive(), limit, true});
@@ -205,13 +193,11 @@ TEST_P(StorePort, ATryThatMeetsAGrantWhichHasEndedGetsTheLock) {
     }(h()));
 }
 
-TEST_P(StorePort, TheNearestOfSeveralEndsCounts) {
+TEST_P(StorePortHoldMax, TheNearestOfSeveralEndsCounts) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         peer alice(harness);
         peer bob(harness);
         co_await alice.open();
-        if (!alice.port().traits().hold_max)
-            co_return;
         co_await bob.open();
         const auto ttl = harness.ttl();
         const peer::manner later{lock_mode::exclusive(), ttl / 2, true};
@@ -229,9 +215,7 @@ TEST_P(StorePort, TheNearestOfSeveralEndsCounts) {
     }(h()));
 }
 
-TEST_P(StorePort, TheHolderLearnsOfAWaiterEvenIfThePushIsLost) {
-    if (!h().lose_pushes(0))
-        GTEST_SKIP() << "this harness cannot lose a push";
+TEST_P(StorePortLostPush, TheHolderLearnsOfAWaiterEvenIfThePushIsLost) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         peer alice(harness);
         peer bob(harness);
@@ -249,8 +233,7 @@ TEST_P(StorePort, TheHolderLearnsOfAWaiterEvenIfThePushIsLost) {
     }(h()));
 }
 
-TEST_P(StorePort, ATryInVainTellsTheHolder) {
-    MORTISE_NEEDS(push);
+TEST_P(StorePortPush, ATryInVainTellsTheHolder) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         peer alice(harness);
         peer bob(harness);
@@ -267,8 +250,7 @@ TEST_P(StorePort, ATryInVainTellsTheHolder) {
     }(h()));
 }
 
-TEST_P(StorePort, AnswersAndGrantsSayWhetherOthersWait) {
-    MORTISE_NEEDS(fair);
+TEST_P(StorePortFair, AnswersAndGrantsSayWhetherOthersWait) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         peer alice(harness);
         peer bob(harness);

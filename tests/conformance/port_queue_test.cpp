@@ -39,8 +39,7 @@ TEST_P(StorePort, QueuesTheSecondAndRefusesATry) {
     }(h()));
 }
 
-TEST_P(StorePort, ATryDoesNotOvertakeTheQueue) {
-    MORTISE_NEEDS(fair);
+TEST_P(StorePortFair, ATryDoesNotOvertakeTheQueue) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         peer alice(harness);
         peer bob(harness);
@@ -72,8 +71,7 @@ TEST_P(StorePort, AnswersARepeatedRequestTheSame) {
     }(h()));
 }
 
-TEST_P(StorePort, ReleaseLetsTheNextInByAPushWithAHigherToken) {
-    MORTISE_NEEDS(push);
+TEST_P(StorePortPush, ReleaseLetsTheNextInByAPushWithAHigherToken) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         peer alice(harness);
         peer bob(harness);
@@ -93,8 +91,7 @@ TEST_P(StorePort, ReleaseLetsTheNextInByAPushWithAHigherToken) {
     }(h()));
 }
 
-TEST_P(StorePort, TellsTheHolderOnceThatSomebodyWaits) {
-    MORTISE_NEEDS(push);
+TEST_P(StorePortPush, TellsTheHolderOnceThatSomebodyWaits) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         peer alice(harness);
         peer bob(harness);
@@ -184,12 +181,10 @@ TEST_P(StorePort, NamesAreBytesOfAnyKindAndNeverMeet) {
     }(h()));
 }
 
-TEST_P(StorePort, RefusesModesThatItDoesNotKnow) {
+TEST_P(StorePortExclusive, RefusesModesThatItDoesNotKnow) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         peer alice(harness);
         co_await alice.open();
-        if (alice.port().traits().shared)
-            co_return;
         lock_request wish;
         wish.id = 1;
         wish.name = "door";

@@ -26,8 +26,7 @@ TEST_P(StorePort, EndFreesEverythingAndLeavesNothing) {
     EXPECT_EQ(h().residue(), 0u);
 }
 
-TEST_P(StorePort, ASessionWithoutHeartbeatDiesAndItsLocksPassOn) {
-    MORTISE_NEEDS(sessions);
+TEST_P(StorePortSessions, ASessionWithoutHeartbeatDiesAndItsLocksPassOn) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         peer alice(harness);
         peer bob(harness);
@@ -105,8 +104,7 @@ TEST_P(StorePort, ALowerGenerationIsRefused) {
     }(h()));
 }
 
-TEST_P(StorePort, TheChangeNumberGrowsWhenSomebodyElseGrants) {
-    MORTISE_NEEDS(sessions);
+TEST_P(StorePortSessions, TheChangeNumberGrowsWhenSomebodyElseGrants) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         peer alice(harness);
         peer bob(harness);
@@ -131,8 +129,7 @@ TEST_P(StorePort, TheChangeNumberGrowsWhenSomebodyElseGrants) {
     }(h()));
 }
 
-TEST_P(StorePort, BreakTakesTheLockFromThatGrantOnly) {
-    MORTISE_NEEDS(sessions);
+TEST_P(StorePortSessions, BreakTakesTheLockFromThatGrantOnly) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         peer alice(harness);
         peer bob(harness);
@@ -152,8 +149,7 @@ TEST_P(StorePort, BreakTakesTheLockFromThatGrantOnly) {
     }(h()));
 }
 
-TEST_P(StorePort, ListShowsHoldersAndWaitersInPages) {
-    MORTISE_NEEDS(sessions);
+TEST_P(StorePortSessions, ListShowsHoldersAndWaitersInPages) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         peer alice(harness);
         peer bob(harness);
@@ -184,9 +180,7 @@ TEST_P(StorePort, ListShowsHoldersAndWaitersInPages) {
     }(h()));
 }
 
-TEST_P(StorePort, ALostPushIsFoundByLooking) {
-    if (!h().lose_pushes(0))
-        GTEST_SKIP() << "this harness cannot lose a push";
+TEST_P(StorePortLostPush, ALostPushIsFoundByLooking) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         peer alice(harness);
         peer bob(harness);
@@ -206,9 +200,7 @@ TEST_P(StorePort, ALostPushIsFoundByLooking) {
     }(h()));
 }
 
-TEST_P(StorePort, ALostReplyIsAnErrorAndAskingAgainTellsTheTruth) {
-    if (!h().lose_replies(0))
-        GTEST_SKIP() << "this harness cannot lose a reply";
+TEST_P(StorePortLostReply, ALostReplyIsAnErrorAndAskingAgainTellsTheTruth) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         peer alice(harness);
         co_await alice.open();

@@ -27,6 +27,13 @@ public:
         prefix_ = "t" + std::to_string(++count) + ":";
     }
 
+    static store_abilities abilities() {
+        store_abilities all;
+        all.traits = make_redis_store(redis_store_config())->traits();  // needs no server
+        all.loses_replies = all.loses_pushes = all.spoils = true;
+        return all;
+    }
+
     std::unique_ptr<store> make_store() override {
         redis_store_config config;
         config.server.port = proxy_ ? proxy_->port() : shared_redis().port();
@@ -57,21 +64,18 @@ public:
         return count;
     }
 
-    bool lose_replies(std::size_t count) override {
-        line_->replies_to_lose = count;
-        return true;
-    }
+    void lose_replies(std::size_t count) override { line_->replies_to_lose = count; }
 
-    bool lose_pushes(std::size_t count) override {
+    void lose_pushes(std::size_t count) override {
         pushes_to_lose_ = count;
-        return use_proxy();
+        use_proxy();
     }
 
-    bool spoil(std::size_t nth, sim::fate how) override {
+    void spoil(std::size_t nth, sim::fate how) override {
         spoiled_ = false;
         how_ = how;
         pass_before_ = nth;
-        return use_proxy();
+        use_proxy();
     }
     bool spoiled() const override { return spoiled_; }
     clock::duration aftermath() const override { return std::chrono::milliseconds(5); }
@@ -95,12 +99,11 @@ protected:
 private:
     using deed = proxy_deed::kind;
 
-    bool use_proxy() {
+    void use_proxy() {
         if (!proxy_) {
             proxy_.emplace(context_.get_executor(), shared_redis().port(), time_);
             proxy_->decide([this](const proxied_message& message) { return judge(message); });
         }
-        return true;
     }
 
     proxy_deed judge(const proxied_message& message) {

@@ -9,18 +9,20 @@ namespace mortise::test {
 /// The single-key form of the Redis store, with tokens, at a real server.
 class redis_key_harness final : public redis_harness {
 public:
+    // Its connections go through no proxy, so that no message is lost or spoilt.
+    static store_abilities abilities() {
+        store_abilities all;
+        all.traits = make_redis_store(single_key_config())->traits();
+        all.loses_replies = true;
+        return all;
+    }
+
     std::unique_ptr<store> make_store() override {
-        redis_store_config config;
+        auto config = single_key_config();
         config.server.port = shared_redis().port();
-        config.form = redis_form::single_key;
-        config.tokens = true;
         config.prefix = prefix();
         return make_detachable(make_redis_store(std::move(config)), line());
     }
-
-    // Its connections go through no proxy.
-    bool lose_pushes(std::size_t) override { return false; }
-    bool spoil(std::size_t, sim::fate) override { return false; }
 
     // Leaves out the key that counts tokens, which stays whatever was locked before.
     std::size_t residue() override {
@@ -29,6 +31,14 @@ public:
         for (const auto& key : server.command({"KEYS", prefix() + "*"}).items)
             count += key.text != prefix() + "mortise:tokens";
         return count;
+    }
+
+private:
+    static redis_store_config single_key_config() {
+        redis_store_config config;
+        config.form = redis_form::single_key;
+        config.tokens = true;
+        return config;
     }
 };
 

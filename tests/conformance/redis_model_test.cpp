@@ -17,6 +17,13 @@ public:
     }
     ~redis_model_harness() override { world_.end(); }
 
+    static store_abilities abilities() {
+        store_abilities all;
+        all.traits = redis_model_harness().make_store()->traits();
+        all.loses_replies = all.loses_pushes = all.restarts = all.spoils = true;
+        return all;
+    }
+
     std::unique_ptr<store> make_store() override {
         redis_store_config config;
         config.longest_ttl = ttl();
@@ -40,30 +47,25 @@ public:
     }
 
     // Cuts the way from the server until `count` messages were lost.
-    bool lose_replies(std::size_t count) override {
+    void lose_replies(std::size_t count) override {
         sim::network& net = world_.net();
         sim::link& back = net.between(server_.host(), clients_);
         back.cut = count != 0;
         world_.watch([&net, &back, until = net.lost() + count](sim::process&) {
             back.cut = back.cut && net.lost() < until;
         });
-        return true;
     }
 
-    bool lose_pushes(std::size_t count) override {
-        server_.lose_pushes(count);
-        return true;
-    }
+    void lose_pushes(std::size_t count) override { server_.lose_pushes(count); }
 
-    bool restart(bool with_memory) override {
+    void restart(bool with_memory) override {
         server_.restart_after(
             std::chrono::milliseconds(1),
             with_memory ? redis_model::kept::all : redis_model::kept::nothing
         );
-        return true;
     }
 
-    bool spoil(std::size_t nth, sim::fate how) override {
+    void spoil(std::size_t nth, sim::fate how) override {
         spoiled_ = false;
         world_.net().decide([this, at = world_.net().sent() + nth, how](std::uint64_t sent) {
             if (sent != at || how == sim::fate::as_usual)
@@ -71,7 +73,6 @@ public:
             spoiled_ = true;
             return how;
         });
-        return true;
     }
     bool spoiled() const override { return spoiled_; }
 
@@ -84,14 +85,7 @@ private:
     sim::process& clients_{world_.add_process("clients")};
 };
 
-INSTANTIATE_TEST_SUITE_P(
-    RedisModel, StorePort, testing::Values(&make_harness<redis_model_harness>)
-);
-INSTANTIATE_TEST_SUITE_P(
-    RedisModel, LockConformance, testing::Values(&make_harness<redis_model_harness>)
-);
-MORTISE_SWEEP(RedisModel, CancelSweep, redis_model_harness)
-MORTISE_SWEEP(RedisModel, FaultSweep, redis_model_harness)
+MORTISE_ALL_SUITES(RedisModel, redis_model_harness)
 
 }  // namespace
 }  // namespace mortise::test

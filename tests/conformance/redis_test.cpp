@@ -14,8 +14,6 @@ class redis_opening_harness final : public redis_harness {
     }
 };
 
-MORTISE_SWEEP(Redis, FaultSweep, redis_harness)
-
 INSTANTIATE_TEST_SUITE_P(
     RedisOpening,
     FaultSweep,

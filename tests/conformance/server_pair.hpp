@@ -22,6 +22,13 @@ public:
     }
     ~server_pair() override { world_.end(); }
 
+    static store_abilities abilities() {
+        store_abilities all;
+        all.traits = server_pair().make_store()->traits();
+        all.loses_replies = all.loses_pushes = all.restarts = all.spoils = true;
+        return all;
+    }
+
     std::unique_ptr<store> make_store() override {
         return make_paired_store(first_.make_store(clients_), second_.make_store(clients_));
     }
@@ -40,7 +47,7 @@ public:
     }
 
     // Cuts the ways from the servers until `count` messages were lost.
-    bool lose_replies(std::size_t count) override {
+    void lose_replies(std::size_t count) override {
         sim::network& net = world_.net();
         const std::array<sim::link*, 2> ways{
             &net.between(first_.host(), clients_), &net.between(second_.host(), clients_)};
@@ -50,22 +57,19 @@ public:
             for (sim::link* const way : ways)
                 way->cut = way->cut && net.lost() < until;
         });
-        return true;
     }
 
-    bool lose_pushes(std::size_t count) override {
+    void lose_pushes(std::size_t count) override {
         first_.lose_pushes(count);
         second_.lose_pushes(count);
-        return true;
     }
 
-    bool restart(bool with_memory) override {
+    void restart(bool with_memory) override {
         first_.restart_after(std::chrono::milliseconds(1), with_memory);
         second_.restart_after(std::chrono::milliseconds(1), with_memory);
-        return true;
     }
 
-    bool spoil(std::size_t nth, sim::fate how) override {
+    void spoil(std::size_t nth, sim::fate how) override {
         spoiled_ = false;
         world_.net().decide([this, at = world_.net().sent() + nth, how](std::uint64_t sent) {
             if (sent != at || how == sim::fate::as_usual)
@@ -73,7 +77,6 @@ public:
             spoiled_ = true;
             return how;
         });
-        return true;
     }
     bool spoiled() const override { return spoiled_; }
 

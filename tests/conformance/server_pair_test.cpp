@@ -2,6 +2,7 @@
 // A store at two servers with a proof of life each: what fails at one of them must not concern the
 // locks of the other.
 #include "conformance/client_fixture.hpp"
+#include "conformance/port_conformance.hpp"
 #include "conformance/server_pair.hpp"
 
 #include <string>
@@ -12,11 +13,7 @@ namespace {
 using namespace std::chrono_literals;
 
 // Users cannot choose this store, so it has no line of its own in the table of guarantees.
-INSTANTIATE_TEST_SUITE_P(
-    LockServerPair, LockConformance, testing::Values(&make_harness<server_pair>)
-);
-MORTISE_SWEEP(LockServerPair, CancelSweep, server_pair)
-MORTISE_SWEEP(LockServerPair, FaultSweep, server_pair)
+MORTISE_CLIENT_SUITES(LockServerPair, server_pair)
 
 class TwoServers : public testing::Test {
 protected:

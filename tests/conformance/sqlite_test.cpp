@@ -21,6 +21,13 @@ namespace {
 /// The SQLite store in a folder of its own, in real time.
 class sqlite_harness final : public store_harness {
 public:
+    static store_abilities abilities() {
+        store_abilities all;
+        all.traits = sqlite_harness().make_store()->traits();
+        all.loses_replies = all.loses_pushes = all.spoils = true;
+        return all;
+    }
+
     std::unique_ptr<store> make_store() override {
         sqlite_store_config config;
         config.path = folder_ / "locks.db";
@@ -49,20 +56,16 @@ public:
         return count;
     }
 
-    bool lose_replies(std::size_t count) override {
-        line_->replies_to_lose = count;
-        return true;
-    }
+    void lose_replies(std::size_t count) override { line_->replies_to_lose = count; }
 
     // Loses all pushes from now on, unless `count` is zero.
-    bool lose_pushes(std::size_t count) override {
+    void lose_pushes(std::size_t count) override {
         const auto all = [](const std::string& name) { return name.ends_with(".d"); };
         EXPECT_TRUE(count == 0 || deafen_inboxes(all) != 0);
-        return true;
     }
 
     // Spoils datagrams from session to session.
-    bool spoil(std::size_t nth, sim::fate how) override {
+    void spoil(std::size_t nth, sim::fate how) override {
         if (!relay_)
             relay_.emplace(context_, folder_ / "locks.db.mortise", ".d", folder_ / "away");
         spoiled_ = false;
@@ -72,7 +75,6 @@ public:
             spoiled_ = true;
             return delivery_of(how);
         });
-        return true;
     }
     bool spoiled() const override { return spoiled_; }
     bool messages_are_hints() const override { return true; }
@@ -128,7 +130,3 @@ private:
 }  // namespace mortise::test
 
 MORTISE_LOCK_CONFORMANCE(Sqlite, sqlite_harness)
-
-namespace mortise::test {
-MORTISE_SWEEP(Sqlite, FaultSweep, sqlite_harness)
-}

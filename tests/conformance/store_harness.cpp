@@ -9,6 +9,29 @@
 #include <utility>
 
 namespace mortise::test {
+namespace {
+
+void fail_without_ability() {
+    ADD_FAILURE() << "this harness cannot bring about that fault: see its abilities";
+}
+
+}  // namespace
+
+void store_harness::lose_replies(std::size_t) {
+    fail_without_ability();
+}
+
+void store_harness::lose_pushes(std::size_t) {
+    fail_without_ability();
+}
+
+void store_harness::restart(bool) {
+    fail_without_ability();
+}
+
+void store_harness::spoil(std::size_t, sim::fate) {
+    fail_without_ability();
+}
 
 void store_harness::pass(clock::duration span) {
     const auto end = time()->now() + span;

@@ -19,6 +19,17 @@
 
 namespace mortise::test {
 
+/// The abilities of a store and of its harness: a suite that needs others is not instantiated.
+/// Each harness has a static function `abilities()` that says them before a harness is made.
+struct store_abilities {
+    store_traits traits;
+    // The faults that the harness can bring about.
+    bool loses_replies = false;
+    bool loses_pushes = false;
+    bool restarts = false;
+    bool spoils = false;
+};
+
 /// A store as the conformance suite needs it: how to make one, how its time passes, what faults it
 /// can have. All clients of one harness meet at one store.
 class store_harness {
@@ -65,14 +76,16 @@ public:
     /// How much lies at the store for sessions: nothing after all of them have ended.
     virtual std::size_t residue() = 0;
 
-    // Faults. Each function says whether this store can have the fault.
-    virtual bool lose_replies(std::size_t) { return false; }
-    virtual bool lose_pushes(std::size_t) { return false; }
-    virtual bool restart(bool /*with_memory*/) { return false; }
+    // Faults, by the abilities of the harness: without the ability a call fails the test.
+    /// Loses the next `count` replies of the store.
+    virtual void lose_replies(std::size_t count);
+    /// Loses the next `count` pushes. Call it with zero before stores are made that will lose some.
+    virtual void lose_pushes(std::size_t count);
+    virtual void restart(bool with_memory);
 
     /// Gives that fate to the message that passes after `nth` others from now on, between clients
-    /// or between one and the store. `as_usual`: spoils none.
-    virtual bool spoil(std::size_t /*nth*/, sim::fate) { return false; }
+    /// or between one and the store. `as_usual`: spoils none; call it so before stores are made.
+    virtual void spoil(std::size_t nth, sim::fate how);
     /// Whether a message was spoiled since then.
     virtual bool spoiled() const { return false; }
     /// How long a spoiled message may still have consequences after the end of an operation.

@@ -47,6 +47,9 @@ inline std::ostream& operator<<(std::ostream& to, const swept_operation& operati
 /// them, in every manner that makes a difference to what they do at the store.
 std::vector<swept_operation> all_operations();
 
+/// Those of them that a store with these traits can do.
+std::vector<swept_operation> operations_at(const store_traits& traits);
+
 /// Those of them that acquire.
 std::vector<swept_operation> all_acquires();
 

@@ -405,4 +405,12 @@ std::vector<swept_operation> all_operations() {
     return all;
 }
 
+std::vector<swept_operation> operations_at(const store_traits& traits) {
+    std::vector<swept_operation> all = all_operations();
+    std::erase_if(all, [&](const swept_operation& each) {
+        return each.needs != nullptr && !(traits.*each.needs);
+    });
+    return all;
+}
+
 }  // namespace mortise::test
