@@ -76,6 +76,16 @@ public:
     static bool fits(const store_abilities& of) { return of.loses_pushes && of.traits.records; }
 };
 
+/// Random wishes, which a store answers as the lock engine does. Each walk makes a harness.
+class StoreRules : public testing::TestWithParam<harness_factory> {
+public:
+    static bool fits(const store_abilities& of) {
+        const auto& traits = of.traits;
+        return traits.fair && traits.push && traits.sessions && traits.records && traits.shared &&
+               traits.permits && traits.hold_max;
+    }
+};
+
 /// The harness for a suite that the store can have; else none.
 template <class Suite, class Harness>
 std::vector<harness_factory> harnesses_for() {
@@ -116,7 +126,8 @@ std::vector<harness_factory> harnesses_for() {
     MORTISE_SUITE(Name, StorePortPush, Harness)                                                    \
     MORTISE_SUITE(Name, StorePortRecords, Harness)                                                 \
     MORTISE_SUITE(Name, StorePortSessions, Harness)                                                \
-    MORTISE_SUITE(Name, StorePortShared, Harness)
+    MORTISE_SUITE(Name, StorePortShared, Harness)                                                  \
+    MORTISE_SUITE(Name, StoreRules, Harness)
 
 /// The same through the client.
 #define MORTISE_CLIENT_SUITES(Name, Harness)                                                       \

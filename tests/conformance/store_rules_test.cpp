@@ -1,0 +1,486 @@
+// SPDX-License-Identifier: BSL-1.0
+// Checks that every store keeps the rules of core/lock_engine: it answers random wishes as the
+// memory store does, which runs the engine itself. A judge that knows no store looks on.
+#include "conformance/memory_harness.hpp"
+#include "conformance/peer.hpp"
+#include "conformance/port_conformance.hpp"
+#include "support/amount.hpp"
+#include "support/choices.hpp"
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace mortise::test {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// With `watched` every change is watched, so that a store with short ways for simple requests does
+/// not go them. With `plain` most wishes are such that it does.
+enum class wishes : std::uint8_t { watched, plain };
+
+/// Whether each push is told as the engine says, or is a hint, which may be one to look at all.
+enum class pushes : std::uint8_t { answers, hints };
+
+/// The record of a walk, in words.
+struct walk_record {
+    std::vector<std::string> steps;
+    /// The events of each session after each step.
+    std::vector<std::vector<std::string>> events;
+};
+
+/// Decides from what the sessions have, and from nothing else, whether they may have it together.
+class grant_judge {
+public:
+    using views_type = std::map<unsigned, session_view>;
+
+    void know(unsigned session, request_id id, lock_mode mode) { modes_[{session, id}] = mode; }
+
+    /// Returns what is wrong; empty: nothing.
+    std::string objection(const views_type& views) {
+        std::map<std::string, std::vector<holding>> held;
+        for (const auto& [session, view] : views) {
+            for (const auto& each : view.entries) {
+                if (each.granted)
+                    held[each.name].push_back({modes_.at({session, each.id}), each});
+            }
+        }
+        for (const auto& [name, holders] : held) {
+            if (const auto wrong = objection(name, holders); !wrong.empty())
+                return name + wrong;
+        }
+        return {};
+    }
+
+private:
+    struct holding {
+        lock_mode mode;
+        session_entry entry;
+    };
+
+    std::string objection(const std::string& name, const std::vector<holding>& holders) {
+        const auto mode = holders.front().mode;
+        const auto token = holders.front().entry.token;
+        std::set<std::uint32_t> slots;
+        for (const auto& [other, entry] : holders) {
+            if (other != mode)
+                return " is held in two modes";
+            if (mode == lock_mode::shared() && entry.token != token)
+                return " is shared by two tokens";
+            if (mode.capacity() != 0 && (entry.slot < 1 || entry.slot > mode.capacity()))
+                return " has no such slot";
+            if (mode != lock_mode::shared() && !slots.insert(entry.slot).second)
+                return " is held twice";
+            auto& highest = highest_[{name, entry.slot}];
+            if (entry.token.value < highest)
+                return " has a token that has fallen";
+            highest = entry.token.value;
+        }
+        return {};
+    }
+
+    std::map<std::pair<unsigned, request_id>, lock_mode> modes_;
+    std::map<std::pair<std::string, std::uint32_t>, std::uint64_t> highest_;
+};
+
+/// Some sessions at one store, and a record of what they did and were told.
+class walk {
+public:
+    /// @param wanted the record of the same walk at another store; null: there is none.
+    walk(
+        store_harness& harness, std::uint64_t seed, wishes of, pushes how, const walk_record* wanted
+    )
+        : harness_(harness), random_(seed), of_(of), pushes_(how), wanted_(wanted) {}
+
+    asio::awaitable<void> run(unsigned steps) {
+        for (unsigned i = 0; i < sessions; ++i) {
+            peers_.push_back(std::make_unique<peer>(harness_, std::chrono::seconds(30)));
+            co_await peers_.back()->open();
+        }
+        record_.steps.emplace_back();
+        co_await look();
+        record_.steps.clear();
+        for (unsigned i = 0; i < steps; ++i) {
+            record_.steps.emplace_back();
+            co_await step();
+            co_await look();
+            EXPECT_EQ(judge_.objection(views_), "") << record_.steps.back();
+        }
+        for (const auto& each : peers_)
+            EXPECT_FALSE(co_await each->port().end());
+    }
+
+    walk_record take_record() { return std::move(record_); }
+
+private:
+    static constexpr unsigned sessions = 3;
+    static constexpr std::chrono::seconds patience{5};
+
+    struct known_request {
+        unsigned session;
+        request_id id;
+        std::string name;
+    };
+
+    void say(const std::string& text) { record_.steps.back() += text + "; "; }
+
+    // Names a token by the order of first appearance: the values differ from store to store, and
+    // only which of them come again counts.
+    std::string text_of(const fencing_token& token) {
+        if (!token)
+            return "-";
+        const auto known = tokens_.emplace(token.value, tokens_.size()).first;
+        return "token " + std::to_string(known->second);
+    }
+
+    std::string text_of(const result<answer>& reply) {
+        if (!reply)
+            return reply.error().message();
+        switch (reply->type) {
+        case answer::kind::granted:
+            return "granted " + text_of(reply->token) + " slot " + std::to_string(reply->slot) +
+                   (reply->contended ? " contended" : "");
+        case answer::kind::queued:
+            return "queued";
+        case answer::kind::refused:
+            break;
+        }
+        return "refused";
+    }
+
+    static std::string text_of(store_event::kind type) {
+        switch (type) {
+        case store_event::kind::granted:
+            return "granted";
+        case store_event::kind::contended:
+            return "contended";
+        case store_event::kind::session_lost:
+            return "lost";
+        case store_event::kind::look_again:
+            return "look";
+        case store_event::kind::unsure:
+            return "unsure";
+        case store_event::kind::changed:
+            return "changed";
+        }
+        return "?";
+    }
+
+    asio::awaitable<void> step() {
+        const unsigned who = random_.pick(sessions);
+        switch (random_.pick(12)) {
+        case 0:
+        case 1:
+        case 2:
+        case 3:
+        case 4:
+            co_return co_await ask(who);
+        case 5:
+        case 6:
+        case 7:
+            co_return co_await release(who);
+        case 8:
+        case 9:
+            co_return co_await withdraw(who);
+        case 10:
+            co_return co_await draw(who);
+        default:
+            if (random_.pick(3) == 0)
+                co_return co_await begin_again(who);
+            co_return co_await take(who);
+        }
+    }
+
+    std::string some_name() {
+        static const std::string names[] = {"door", std::string("a b\0c\n", 6), ":1:x "};
+        return names[random_.pick(3)];
+    }
+
+    asio::awaitable<void> ask(unsigned who) {
+        const lock_mode modes[] = {
+            lock_mode::exclusive(),
+            lock_mode::shared(),
+            lock_mode::permits(2),
+            lock_mode::permits(3),
+        };
+        const auto name = some_name();
+        if (of_ == wishes::plain && random_.pick(4) != 0) {
+            const peer::manner plain;
+            auto asking = ask(who, name, plain);
+            co_return co_await std::move(asking);
+        }
+        const peer::manner how{
+            modes[random_.pick(4)],
+            random_.pick(4) == 0 ? std::chrono::hours(1) : std::chrono::milliseconds::max(),
+            random_.pick(4) != 0};
+        auto asking = ask(who, name, how);
+        co_await std::move(asking);
+    }
+
+    asio::awaitable<void> ask(unsigned who, std::string name, peer::manner how) {
+        judge_.know(who, peers_[who]->last_id() + 1, how.mode);
+        auto asking = peers_[who]->ask_for(name, how);
+        const auto reply = co_await std::move(asking);
+        say("session " + std::to_string(who) + " asks: " + text_of(reply));
+        requests_.push_back({who, peers_[who]->last_id(), name});
+    }
+
+    asio::awaitable<void> release(unsigned who) {
+        for (const auto& entry : views_[who].entries) {
+            if (!entry.granted || random_.pick(3) == 0)
+                continue;
+            grant held;
+            held.id = entry.id;
+            held.name = entry.name;
+            held.token = entry.token;
+            if (random_.pick(8) == 0)
+                held.token.value += 1u << fencing_token::sequence_bits;
+            auto releasing = peers_[who]->port().release(held);
+            const auto released = co_await std::move(releasing);
+            say("releases: " + std::to_string(released.value()));
+            co_return;
+        }
+    }
+
+    asio::awaitable<void> withdraw(unsigned who) {
+        if (requests_.empty())
+            co_return;
+        const auto& known = requests_[random_.pick(requests_.size())];
+        auto withdrawing = peers_[who]->port().withdraw(known.name, known.id);
+        say("withdraws: " + (co_await std::move(withdrawing)).message());
+    }
+
+    asio::awaitable<void> draw(unsigned who) {
+        for (const auto& entry : views_[who].entries) {
+            if (!entry.granted)
+                continue;
+            grant held;
+            held.id = entry.id;
+            held.name = entry.name;
+            held.token = entry.token;
+            auto drawing = peers_[who]->port().draw(held);
+            const auto drawn = co_await std::move(drawing);
+            say("draws: " + (drawn ? text_of(drawn->first) : drawn.error().message()));
+            co_return;
+        }
+    }
+
+    asio::awaitable<void> take(unsigned who) {
+        const auto name = some_name();
+        auto looking = peers_[who]->port().inspect(name, 10);
+        const auto seen = co_await std::move(looking);
+        if (!*seen || (*seen)->holders.empty())
+            co_return;
+        auto breaking = peers_[who]->break_(name, (*seen)->holders.front().token);
+        say("breaks: " + std::to_string((co_await std::move(breaking)).value()));
+    }
+
+    asio::awaitable<void> begin_again(unsigned who) {
+        EXPECT_FALSE(co_await peers_[who]->port().end());
+        co_await peers_[who]->open();
+        if (of_ == wishes::watched)
+            co_await peers_[who]->port().watch();
+        say("session " + std::to_string(who) + " begins again");
+    }
+
+    // Records what each session has and was told.
+    asio::awaitable<void> look() {
+        for (unsigned who = 0; who < sessions; ++who) {
+            auto looking = peers_[who]->port().look(0);
+            auto view = co_await std::move(looking);
+            std::sort(view->entries.begin(), view->entries.end(), [](auto& a, auto& b) {
+                return a.id < b.id;
+            });
+            for (const auto& each : view->entries)
+                say(std::to_string(each.id) + " " + each.name + " " + text_of(each.token) + " " +
+                    std::to_string(each.slot) + (each.contended ? " contended" : ""));
+            say("changes " + std::to_string(view->changes));
+            views_[who] = std::move(*view);
+            auto beating = peers_[who]->port().beat(0);
+            const auto beat = co_await std::move(beating);
+            // After this, every event that has arrived is told.
+            co_await asio::post(harness_.executor(), asio::use_awaitable);
+            co_await asio::post(harness_.executor(), asio::use_awaitable);
+            say(std::to_string(beat->grants) + " grants, " + std::to_string(beat->requests));
+            co_await tell(who);
+        }
+        for (const auto& each : peers_) {
+            if (of_ == wishes::watched)
+                co_await each->port().watch();
+        }
+    }
+
+    // Takes the events of a session, and waits for those that the other store has told: a push may
+    // be slower than the answer to a later question.
+    asio::awaitable<void> tell(unsigned who) {
+        std::vector<std::string> lines = take_lines(who);
+        if (const auto* const wanted = wanted_lines()) {
+            const auto end = harness_.time()->now() + patience;
+            while (!covers(lines, *wanted)) {
+                const auto now = harness_.time()->now();
+                if (now >= end) {
+                    ADD_FAILURE() << "session " << who
+                                  << " was not told: " << testing::PrintToString(*wanted)
+                                  << " after " << record_.steps.back();
+                    wanted_ = nullptr;  // Waits for nothing more: the walks differ.
+                    break;
+                }
+                co_await harness_.time()->async_wait_until(now + milliseconds(1));
+                for (auto& each : take_lines(who))
+                    lines.push_back(std::move(each));
+            }
+        }
+        std::sort(lines.begin(), lines.end());
+        if (pushes_ == pushes::answers) {
+            for (const auto& each : lines)
+                say("told: " + each);
+        }
+        record_.events.push_back(std::move(lines));
+    }
+
+    std::vector<std::string> take_lines(unsigned who) {
+        std::vector<std::string> lines;
+        for (const auto& each : peers_[who]->take_events()) {
+            auto text = text_of(each.type);
+            if (each.type == store_event::kind::granted ||
+                each.type == store_event::kind::contended)
+                text += " " + std::to_string(each.id) + " " + text_of(each.token) + " " +
+                        std::to_string(each.slot) + (each.contended ? " contended" : "");
+            lines.push_back(std::move(text));
+        }
+        return lines;
+    }
+
+    const std::vector<std::string>* wanted_lines() const {
+        const std::size_t place = record_.events.size();
+        return wanted_ && place < wanted_->events.size() ? &wanted_->events[place] : nullptr;
+    }
+
+    // A hint to look stands for all others.
+    bool
+    covers(const std::vector<std::string>& lines, const std::vector<std::string>& wanted) const {
+        if (pushes_ == pushes::answers)
+            return lines.size() >= wanted.size();
+        const auto has = [&](const std::string& line) {
+            return std::find(lines.begin(), lines.end(), line) != lines.end();
+        };
+        return has(text_of(store_event::kind::look_again)) ||
+               std::all_of(wanted.begin(), wanted.end(), has);
+    }
+
+    store_harness& harness_;
+    choices random_;
+    const wishes of_;
+    const pushes pushes_;
+    std::vector<std::unique_ptr<peer>> peers_;
+    std::vector<known_request> requests_;
+    std::map<unsigned, session_view> views_;
+    std::map<std::uint64_t, std::size_t> tokens_;
+    const walk_record* wanted_;
+    walk_record record_;
+    grant_judge judge_;
+};
+
+walk_record walked(
+    store_harness& harness,
+    std::uint64_t seed,
+    wishes of,
+    pushes how,
+    const walk_record* wanted = nullptr
+) {
+    constexpr unsigned steps = 150;
+    walk at(harness, seed, of, how, wanted);
+    harness.run([](walk& on) -> asio::awaitable<void> { co_await on.run(steps); }(at));
+    EXPECT_EQ(harness.residue(), 0u);
+    return at.take_record();
+}
+
+void expect_the_same(harness_factory make, std::uint64_t seed, wishes of) {
+    memory_harness memory;
+    const auto other = make();
+    const auto how = other->messages_are_hints() ? pushes::hints : pushes::answers;
+    const auto wanted = walked(memory, seed, of, how);
+    const auto found = walked(*other, seed, of, how, &wanted);
+    for (std::size_t i = 0; i < wanted.steps.size() && i < found.steps.size(); ++i) {
+        ASSERT_EQ(wanted.steps[i], found.steps[i])
+            << "seed " << seed << ", step " << i << ", after " << (i ? wanted.steps[i - 1] : "");
+    }
+    ASSERT_EQ(wanted.steps.size(), found.steps.size());
+}
+
+void expect_the_same(harness_factory make, wishes of) {
+    const std::uint64_t seeds = amount("MORTISE_RULES_SEEDS", 10, 60);
+    for (std::uint64_t seed = 1; seed <= seeds; ++seed)
+        ASSERT_NO_FATAL_FAILURE(expect_the_same(make, seed, of)) << "seed " << seed;
+}
+
+/// Two sessions, each with a grant of "door" in a mode of its own.
+std::string objection_to(lock_mode first, lock_mode second, session_entry other) {
+    grant_judge judge;
+    judge.know(0, 1, first);
+    judge.know(1, 1, second);
+    session_entry own = other;
+    own.token.value = 2;
+    own.slot = first.capacity() == 0 ? 0 : 1;
+    grant_judge::views_type views;
+    views[0].entries.push_back(own);
+    views[1].entries.push_back(std::move(other));
+    return judge.objection(views);
+}
+
+TEST(GrantJudge, ObjectsToWhatMayNotBeHeldTogether) {
+    session_entry entry;
+    entry.id = 1;
+    entry.name = "door";
+    entry.granted = true;
+    entry.token.value = 2;
+    const auto exclusive = lock_mode::exclusive();
+    const auto shared = lock_mode::shared();
+    const auto pair = lock_mode::permits(2);
+    EXPECT_EQ(objection_to(shared, shared, entry), "");
+    EXPECT_EQ(objection_to(exclusive, exclusive, entry), "door is held twice");
+    EXPECT_EQ(objection_to(shared, exclusive, entry), "door is held in two modes");
+    EXPECT_EQ(objection_to(pair, pair, entry), "door has no such slot");
+    entry.slot = 1;
+    EXPECT_EQ(objection_to(pair, pair, entry), "door is held twice");
+    entry.slot = 2;
+    EXPECT_EQ(objection_to(pair, pair, entry), "");
+    EXPECT_EQ(objection_to(pair, lock_mode::permits(3), entry), "door is held in two modes");
+    entry.slot = 0;
+    entry.token.value = 1;
+    EXPECT_EQ(objection_to(shared, shared, entry), "door is shared by two tokens");
+}
+
+TEST(GrantJudge, ObjectsToATokenThatHasFallen) {
+    grant_judge judge;
+    judge.know(0, 1, lock_mode::exclusive());
+    grant_judge::views_type views;
+    auto& entry = views[0].entries.emplace_back();
+    entry.id = 1;
+    entry.name = "door";
+    entry.granted = true;
+    entry.token.value = 2;
+    EXPECT_EQ(judge.objection(views), "");
+    entry.token.value = 1;
+    EXPECT_EQ(judge.objection(views), "door has a token that has fallen");
+}
+
+TEST_P(StoreRules, AreThoseOfTheLockEngine) {
+    expect_the_same(GetParam(), wishes::watched);
+}
+
+TEST_P(StoreRules, AreThoseOfTheLockEngineOnTheShortWays) {
+    expect_the_same(GetParam(), wishes::plain);
+}
+
+}  // namespace
+}  // namespace mortise::test
