@@ -138,6 +138,7 @@ std::vector<harness_factory> harnesses_for() {
     MORTISE_SUITE(Name, LockConformanceNoRecords, Harness)                                         \
     MORTISE_SUITE(Name, LockConformancePermits, Harness)                                           \
     MORTISE_SUITE(Name, LockConformanceRecords, Harness)                                           \
+    MORTISE_SUITE(Name, LockConformanceRestart, Harness)                                           \
     MORTISE_SUITE(Name, LockConformanceSessions, Harness)                                          \
     MORTISE_SUITE(Name, LockConformanceShared, Harness)                                            \
     MORTISE_SWEEP(Name, CancelSweep, Harness)                                                      \
