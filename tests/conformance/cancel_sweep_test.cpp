@@ -7,6 +7,7 @@
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/error.hpp>
 
+#include <algorithm>
 #include <iterator>
 #include <memory>
 
@@ -41,7 +42,8 @@ namespace {
 constexpr std::size_t steps_max = 2'000;
 
 TEST_P(CancelSweep, LeavesNothingBehindAtWhateverStep) {
-    for (std::size_t sweep = 0; sweep < std::size(cancellation_types); ++sweep) {
+    const std::size_t sweeps = std::min(operation().signals, std::size(cancellation_types));
+    for (std::size_t sweep = 0; sweep < sweeps; ++sweep) {
         const auto type = cancellation_types[sweep];
         std::size_t step = 0;
         std::size_t aborted = 0;

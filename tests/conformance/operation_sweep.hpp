@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <set>
 #include <string>
 #include <tuple>
 
@@ -65,6 +66,22 @@ struct run_result {
 class CancelSweep : public OperationSweep {
 public:
     static bool fits(const store_abilities&) { return true; }
+    /// The operations that stand for all others.
+    static std::set<std::string> chosen() {
+        return {
+            "Acquire",
+            "AcquireOfATakenLock",
+            "AcquireInVain",
+            "AcquireTheLastPermit",
+            "AcquireAllOfThemTaken",
+            "Try",
+            "Release",
+            "HandOver",
+            "WaitForTheLoss",
+            "WaitForAChange",
+            "Stop",
+            "List"};
+    }
 
 protected:
     CancelSweep() : OperationSweep(sessions::outlive_delays) {}
@@ -77,6 +94,9 @@ protected:
 class FaultSweep : public OperationSweep {
 public:
     static bool fits(const store_abilities& of) { return of.spoils; }
+    static std::set<std::string> chosen() {
+        return {"Acquire", "AcquireOfATakenLock", "Release", "HandOver", "WaitForAChange", "Stop"};
+    }
 
 protected:
     FaultSweep() : OperationSweep(sessions::end_soon) {}

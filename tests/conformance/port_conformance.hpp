@@ -107,7 +107,7 @@ std::vector<harness_factory> harnesses_for() {
         Sweep,                                                                                     \
         testing::Combine(                                                                          \
             testing::ValuesIn(harnesses_for<Sweep, Harness>()),                                    \
-            testing::ValuesIn(operations_at(Harness::abilities().traits))                          \
+            testing::ValuesIn(operations_at(Harness::abilities(), Sweep::chosen()))                \
         ),                                                                                         \
         name_of_operation                                                                          \
     );

@@ -28,6 +28,9 @@ struct store_abilities {
     bool loses_pushes = false;
     bool restarts = false;
     bool spoils = false;
+    /// Another harness has the same store in simulated time. There `./run test` sweeps all
+    /// operations, here only some; `./run proof` sweeps all at both.
+    bool simulated_elsewhere = false;
 };
 
 /// A store as the conformance suite needs it: how to make one, how its time passes, what faults it

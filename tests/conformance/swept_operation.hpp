@@ -6,8 +6,10 @@
 
 #include <boost/asio/cancellation_signal.hpp>
 
+#include <cstddef>
 #include <functional>
 #include <ostream>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -37,6 +39,7 @@ public:
     bool gets = false;       ///< Whether it then leaves a lease, or several, to its caller.
     bool store_traits::*needs = nullptr;  ///< The trait that the store must have.
     bool needs_push = false;  ///< Whether a client must be told by another one meanwhile.
+    std::size_t signals = 3;  ///< How many types of cancellation are emitted.
 };
 
 inline std::ostream& operator<<(std::ostream& to, const swept_operation& operation) {
@@ -47,8 +50,10 @@ inline std::ostream& operator<<(std::ostream& to, const swept_operation& operati
 /// them, in every manner that makes a difference to what they do at the store.
 std::vector<swept_operation> all_operations();
 
-/// Those of them that a store with these traits can do.
-std::vector<swept_operation> operations_at(const store_traits& traits);
+/// Those of them that are swept at a store. `chosen` names those that stand for all others where
+/// the store is simulated elsewhere.
+std::vector<swept_operation>
+operations_at(const store_abilities& abilities, const std::set<std::string>& chosen);
 
 /// Those of them that acquire.
 std::vector<swept_operation> all_acquires();

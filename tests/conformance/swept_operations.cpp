@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "conformance/client_fixture.hpp"
 #include "conformance/operation_start.hpp"
+#include "mortise/coro/assert.hpp"
 #include "mortise/leader_candidate.hpp"
 #include "mortise/with_lock.hpp"
+#include "support/amount.hpp"
 
 #include <boost/asio/post.hpp>
 
@@ -405,11 +407,18 @@ std::vector<swept_operation> all_operations() {
     return all;
 }
 
-std::vector<swept_operation> operations_at(const store_traits& traits) {
+std::vector<swept_operation>
+operations_at(const store_abilities& abilities, const std::set<std::string>& chosen) {
     std::vector<swept_operation> all = all_operations();
     std::erase_if(all, [&](const swept_operation& each) {
-        return each.needs != nullptr && !(traits.*each.needs);
+        return each.needs != nullptr && !(abilities.traits.*each.needs);
     });
+    if (!abilities.simulated_elsewhere || amount("MORTISE_SWEEP_ALL", 0, 1) != 0)
+        return all;
+    std::erase_if(all, [&](const swept_operation& each) { return !chosen.contains(each.name); });
+    MORTISE_ASSERT(all.size() == chosen.size());
+    for (swept_operation& each : all)
+        each.signals = 1;
     return all;
 }
 
