@@ -14,7 +14,7 @@ import re
 import sys
 
 ROWS_MAX = 30
-SUITES_OF_STORES = ("StorePort", "LockConformance", "CancelSweep", "FaultSweep", "Threads")
+SUITES_OF_STORES = ("StorePort", "StoreRules", "LockConformance", "CancelSweep", "FaultSweep")
 
 
 def built(folder: pathlib.Path) -> dict[str, float]:
@@ -50,23 +50,38 @@ def show_entries(folder: pathlib.Path) -> None:
     show("Entries of ctest", entries)
 
 
-def store_of(suite: str) -> str | None:
-    """The store that an instance of a suite for all stores belongs to: "Redis/CancelSweep"."""
-    store, slash, _ = suite.partition("/")
-    return store if slash and suite.endswith(SUITES_OF_STORES) else None
+def store_of(suite: str) -> tuple[str, str] | None:
+    """The store and the suite of an instance of a suite for all stores: "Redis/CancelSweep". A part
+    of a suite counts as the suite: "Redis/StorePortShared"."""
+    store, slash, name = suite.partition("/")
+    whole = next((each for each in SUITES_OF_STORES if name.startswith(each)), None)
+    return (store, whole) if slash and whole else None
+
+
+def show_stores(stores: dict[str, dict[str, list[float]]]) -> None:
+    """A row for each store, as in docs/testing.md: tests, seconds."""
+    print("\nStores: tests and seconds of the suites for all of them")
+    print("| store | " + " | ".join(SUITES_OF_STORES) + " | all |")
+    print("| --- " * (len(SUITES_OF_STORES) + 2) + "|")
+    for store, suites in sorted(stores.items()):
+        columns = [suites.get(suite, []) for suite in SUITES_OF_STORES]
+        columns.append([seconds for column in columns for seconds in column])
+        cells = (f"{len(each)}, {sum(each):.1f} s" if each else "" for each in columns)
+        print(f"| {store} | " + " | ".join(cells) + " |")
 
 
 def show_cases(folder: pathlib.Path) -> None:
-    suites, cases, stores = collections.Counter(), {}, collections.Counter()
+    suites, cases = collections.Counter(), {}
+    stores = collections.defaultdict(lambda: collections.defaultdict(list))
     for report in (folder / "times").glob("*.json"):
         for suite in json.loads(report.read_text())["testsuites"]:
             for case in suite["testsuite"]:
                 seconds = float(case["time"].rstrip("s"))
                 suites[suite["name"]] += seconds
-                if store := store_of(suite["name"]):
-                    stores[store] += seconds
+                if place := store_of(suite["name"]):
+                    stores[place[0]][place[1]].append(seconds)
                 cases[f"{suite['name']}.{case['name']}"] = seconds
-    show("Stores, what the suites for all of them take", stores)
+    show_stores(stores)
     show("Suites", suites)
     show("Cases", cases)
 

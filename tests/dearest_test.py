@@ -24,6 +24,7 @@ CASES = {
             "testsuite": [{"name": "A/0", "time": "1.5s"}, {"name": "B/0", "time": "2s"}],
         },
         {"name": "Redis/StorePort", "testsuite": [{"name": "C/0", "time": "0.25s"}]},
+        {"name": "Redis/StorePortShared", "testsuite": [{"name": "F/0", "time": "0.5s"}]},
         {"name": "Points/KafkaCrash", "testsuite": [{"name": "D/0", "time": "8s"}]},
         {"name": "Mutex", "testsuite": [{"name": "E", "time": "0.5s"}]},
     ]
@@ -64,7 +65,8 @@ class Dearest(unittest.TestCase):
     def test_cases_are_added_up_by_suite_and_by_store(self):
         self.assertEqual(self.block("Suites")[1], "8.00 Points/KafkaCrash")
         self.assertIn("3.50 Redis/CancelSweep", self.block("Suites"))
-        self.assertEqual(self.block("Stores")[1:], ["3.75 Redis"])
+        row = [cell.strip() for cell in self.block("Stores")[3].split("|")[1:-1]]
+        self.assertEqual(row, ["Redis", "2, 0.8 s", "", "", "2, 3.5 s", "", "4, 4.2 s"])
         self.assertEqual(self.block("Cases")[1], "8.00 Points/KafkaCrash.D/0")
 
 
