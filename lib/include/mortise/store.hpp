@@ -145,13 +145,14 @@ public:
 
     /// The newest records of locks that were broken, newest first; of all locks if the name is
     /// empty. A store keeps at least the last thousand.
+    /// @par Errors `unsupported` where the store keeps none.
     virtual asio::awaitable<result<std::vector<break_record>>>
-    breaks(std::string name, std::size_t limit) = 0;
+    breaks(std::string name, std::size_t limit);
 
     /// Asks for one event `changed` at the next change of any lock; call again after it. Needs the
     /// session of the number 0.
     /// @par Errors `unsupported` where the store cannot tell.
-    virtual asio::awaitable<error_code> watch() = 0;
+    virtual asio::awaitable<error_code> watch();
 
     /// Examines whether the conditions hold on which the store's promises depend. May take a
     /// second, and writes nothing but files of its own that it removes again.

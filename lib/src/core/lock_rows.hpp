@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -47,11 +48,14 @@ struct lock_entry {
 /// Implementations throw nothing but `bad_alloc`. A store whose reads or writes can fail remembers
 /// the first failure, answers "nothing there" from then on, and rolls back the whole transaction:
 /// so every loop of the engine ends.
+///
+/// Members with a body read the entries of the lock one by one; a store with an index for them does
+/// better.
 class lock_rows {
 public:
     /// The entry of that request for this lock, if there is one.
     virtual std::optional<lock_entry>
-    find(std::string_view name, session_key session, request_id id) = 0;
+    find(std::string_view name, session_key session, request_id id);
 
     /// The first entry of the lock, among the granted or among the waiting, whose ordinal is above
     /// `after`.
@@ -60,18 +64,18 @@ public:
 
     /// The highest ordinal among the granted or the waiting entries of the lock; zero if there is
     /// none.
-    virtual std::uint64_t last_ordinal(std::string_view name, bool granted) = 0;
+    virtual std::uint64_t last_ordinal(std::string_view name, bool granted);
 
     /// All holders of the lock, in the order of their ordinals.
-    virtual std::vector<lock_entry> holders(std::string_view name) = 0;
-    virtual std::uint64_t holder_count(std::string_view name) = 0;
+    virtual std::vector<lock_entry> holders(std::string_view name);
+    virtual std::uint64_t holder_count(std::string_view name);
 
     /// Whether any session other than `session` waits for the lock.
-    virtual bool others_wait(std::string_view name, session_key session) = 0;
+    virtual bool others_wait(std::string_view name, session_key session);
 
     /// The capacity of the lock's permits, held or waited for: it is the same for all entries of
     /// one lock. Zero if there is no such entry.
-    virtual std::uint32_t capacity_of(std::string_view name) = 0;
+    virtual std::uint32_t capacity_of(std::string_view name);
 
     /// Any grant that ends at or before `now`.
     virtual std::optional<lock_entry> next_ended(clock::time_point now) = 0;
@@ -112,6 +116,10 @@ public:
 
 protected:
     ~lock_rows() = default;
+
+private:
+    std::optional<lock_entry>
+    first(std::string_view name, bool granted, const std::function<bool(const lock_entry&)>& fits);
 };
 
 }  // namespace mortise::core

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/memory/memory_state.hpp"
 
+#include "core/entry_views.hpp"
 #include "core/planted_bug.hpp"
 #include "store/drawn_bases.hpp"
 
@@ -58,13 +59,7 @@ void memory_state::finish(lock_engine& engine, session_key actor, request_id ans
         if (effect.type == core::effect::kind::granted && effect.to == actor &&
             effect.id == answered)
             continue;
-        store_event event;
-        event.type = effect.type;
-        event.id = effect.id;
-        event.token = {effect.token, domain_.of_slot(effect.slot)};
-        event.slot = effect.slot;
-        event.contended = effect.contended;
-        push(effect.to, event);
+        push(effect.to, core::event_of(effect, domain_));
     }
     tell_watchers();
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "core/entry_views.hpp"
 #include "core/session_rules.hpp"
 #include "store/break_note.hpp"
 #include "store/memory/memory_state.hpp"
@@ -17,40 +18,22 @@ session_view memory_state::view_of(session_key key) {
     const auto end = rows_.places.lower_bound({key + 1, 0});
     for (auto place = rows_.places.lower_bound({key, 0}); place != end; ++place) {
         const auto entry = rows_.find(key, place->first.second);
-        session_entry seen;
-        seen.id = entry->id;
-        seen.name = entry->name;
-        seen.granted = entry->granted;
-        if (entry->granted) {
-            seen.token = {entry->token, domain_.of_slot(entry->slot)};
-            seen.slot = entry->slot;
-            seen.contended = rows_.others_wait(entry->name, key);
-            seen.age = rows_.now - entry->since;
-        }
-        view.entries.push_back(std::move(seen));
+        const bool waited_for = entry->granted && rows_.others_wait(entry->name, key);
+        view.entries.push_back(core::own_view(*entry, domain_, waited_for, rows_.now));
     }
     return view;
 }
 
 party_view memory_state::describe(const core::lock_entry& entry) const {
-    party_view party;
     const auto session = rows_.sessions.find(entry.session);
-    if (session != rows_.sessions.end()) {
-        party.session = session->second.start.id;
-        party.host = session->second.start.host;
-        party.label = session->second.start.label;
-        party.pid = session->second.start.pid;
-        party.left = session->second.deadline - rows_.now;
-    }
-    if (entry.granted && entry.ends() != clock::time_point::max())
-        party.left = std::min(party.left, entry.ends() - rows_.now);
-    party.mode = entry.mode;
-    party.hold_max = entry.hold_max;
-    if (entry.granted)
-        party.token = {entry.token, domain_.of_slot(entry.slot)};
-    party.slot = entry.slot;
-    party.age = rows_.now - entry.since;
-    return party;
+    const bool known = session != rows_.sessions.end();
+    return core::party_of(
+        entry,
+        known ? session->second.start : session_start(),
+        known ? session->second.deadline : clock::time_point::max(),
+        domain_,
+        rows_.now
+    );
 }
 
 // Whether a look shows an entry: neither one of a dead session nor a grant that has ended, even if
@@ -68,16 +51,13 @@ std::optional<lock_view> memory_state::describe(
 ) {
     lock_view view;
     view.name = name;
-    for (const auto& [ordinal, entry] : lock.granted) {
-        if (shows(entry))
-            view.holders.push_back(describe(entry));
-    }
-    for (const auto& [ordinal, entry] : lock.waiting) {
-        if (!shows(entry))
-            continue;
-        ++view.waiter_count;
-        if (view.waiters.size() < queue_max)
-            view.waiters.push_back(describe(entry));
+    for (const auto* const queue : {&lock.granted, &lock.waiting}) {
+        for (const auto& [ordinal, entry] : *queue) {
+            if (!shows(entry))
+                continue;
+            if (auto* const list = core::place_in(view, entry.granted, queue_max))
+                list->push_back(describe(entry));
+        }
     }
     if (view.holders.empty() && view.waiter_count == 0)
         return std::nullopt;
