@@ -16,12 +16,13 @@ MAY_KNOW = {
     "tls": {"base"},
     "client": {"base", "core"},
     "store": {"base"},
+    "store/link": set(),
     "store/memory": {"base", "core", "store"},
     "store/sqlite": {"base", "core", "sqlite", "store", "url"},
-    "store/redis": {"base", "core", "store", "tls", "url"},
+    "store/redis": {"base", "core", "store", "store/link", "tls", "url"},
     "db": {"base", "sqlite"},
     "fence": {"base", "core", "sqlite"},
-    "sim": {"base", "core", "store/memory"},
+    "sim": {"base", "core", "store/link", "store/memory"},
 }
 
 

@@ -74,7 +74,7 @@ asio::awaitable<result<resumed>> queue_link::prove() {
     if (const auto failed = co_await std::move(confirming))
         co_return failed;
     seen_ = true;
-    know(session->incarnation, session->domain);
+    set_domain(session->domain);
     resumed reply;
     reply.sent = sent;
     reply.incarnation = session->incarnation;
@@ -99,12 +99,6 @@ std::vector<std::string> queue_link::resume_arguments() const {
     arguments.push_back(settings().assume_new && !seen_ ? "1" : "0");
     arguments.push_back(std::to_string(settings().longest_ttl.count()));
     return arguments;
-}
-
-void queue_link::came_back(const random_id& before) {
-    tell(incarnation() == before ? store_event::kind::look_again : store_event::kind::unsure);
-    if (watching())
-        tell(store_event::kind::changed);
 }
 
 void queue_link::note_state(std::string run, std::uint64_t deadline) {
@@ -187,11 +181,6 @@ asio::awaitable<error_code> queue_link::end() {
     co_return error_code();
 }
 
-void queue_link::compare_watching(bool at_server) {
-    if (watching() && !at_server)
-        tell(store_event::kind::changed);
-}
-
 void queue_link::on_message(const std::string& text) {
     if (const auto event = parse_push(text, domain()))
         hear(*event);
@@ -206,7 +195,7 @@ void queue_link::hear(const store_event& event) {
 }
 
 asio::awaitable<void>
-queue_link::tell_confirmed([[maybe_unused]] std::shared_ptr<redis_link> self, store_event event) {
+queue_link::tell_confirmed([[maybe_unused]] std::shared_ptr<session_link> self, store_event event) {
     const auto meant = session().id;
     auto confirming = confirm(one_grant(event.id, event.token));
     const auto failed = co_await std::move(confirming);

@@ -51,15 +51,9 @@ public:
     /// Ends the session, which may take several steps.
     asio::awaitable<error_code> end();
 
-    /// From now on the session must be told of the next change.
-    void begin_to_watch() noexcept { watch_next(true); }
-    /// Compares `watching` with what a heartbeat says of it, which finds a push that was lost.
-    void compare_watching(bool at_server);
-
 private:
     asio::awaitable<redis_failure> prepare(wire_ptr wire) override;
     asio::awaitable<result<resumed>> prove() override;
-    void came_back(const random_id& before) override;
     void on_message(const std::string& text) override;
     void dropped() noexcept override;
     std::string tracked() const override { return prefix() + "id"; }
@@ -70,7 +64,7 @@ private:
     std::vector<std::string> resume_arguments() const;
     error_code judge(const quorum_answer& answer, const written_grants& asked);
     void hear(const store_event& event);
-    asio::awaitable<void> tell_confirmed(std::shared_ptr<redis_link> self, store_event event);
+    asio::awaitable<void> tell_confirmed(std::shared_ptr<session_link> self, store_event event);
 
     std::shared_ptr<replica_quorum> quorum_;  ///< Null if no replicas are asked for.
     std::string run_ = "-";                   ///< Of the server; a dash if it does not tell.

@@ -20,7 +20,9 @@ constexpr std::size_t portion = 250;
 single_key_link::single_key_link(
     link_settings settings, redis_wire_factory wires, const token_domain& tokens
 )
-    : redis_link(std::move(settings), std::move(wires)), tokens_(tokens), lines_(*this, prefix()) {}
+    : redis_link(std::move(settings), std::move(wires)), tokens_(tokens), lines_(*this, prefix()) {
+    set_domain(tokens_);
+}
 
 void single_key_link::attach(
     asio::any_io_executor strand, store_events& events, std::shared_ptr<coro::time_source> time
@@ -45,7 +47,7 @@ void single_key_link::begin_session() {
     lines_.begin_session();
     entries_.begin_session();
     generation_ = 0;
-    set_incarnation();
+    set_incarnation(random_id::draw());
 }
 
 asio::awaitable<result<resumed>> single_key_link::resume(session_start start) {
@@ -74,7 +76,7 @@ asio::awaitable<result<resumed>> single_key_link::prove() {
 }
 
 void single_key_link::came_back(const random_id& before) {
-    tell(incarnation() == before ? store_event::kind::look_again : store_event::kind::unsure);
+    redis_link::came_back(before);
     lines_.go();
 }
 
@@ -312,7 +314,7 @@ single_key_link::judge_renewed(const std::vector<request_id>& ids, const redis_v
         }
     }
     if (lost)
-        set_incarnation();
+        set_incarnation(random_id::draw());
     return error_code();
 }
 

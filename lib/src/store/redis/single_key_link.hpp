@@ -52,7 +52,7 @@ public:
         return entries_.own(session().id, name, value);
     }
     const session_start& who() const noexcept { return session(); }
-    bool has_session() const noexcept { return wire() != nullptr; }
+    bool connected() const noexcept override { return redis_link::connected(); }
     /// Remembers for `explain` what the form cannot do. @return `unsupported`.
     error_code cannot(std::string why) { return remember({errc::unsupported, std::move(why)}); }
     /// The meaning of an answer that is an error, which is remembered for `explain`.
@@ -70,7 +70,6 @@ private:
         return redis_scripts::range(redis_script::single_key_take, redis_script::single_key_view);
     }
 
-    bool connected() const noexcept override { return wire() != nullptr; }
     std::chrono::milliseconds ttl() const noexcept override { return session().ttl; }
     clock::duration answer_max() const noexcept override { return patience(); }
     asio::awaitable<result<single_key_attempt>> try_take(std::string name, request_id id) override;
@@ -86,7 +85,6 @@ private:
     error_code judge_renewed(const std::vector<request_id>& ids, const redis_value& reply);
     asio::awaitable<error_code> free_all(std::vector<request_id> ids);
     answer join(request_id id, const std::string& name);
-    void set_incarnation() { know(random_id::draw(), tokens_); }
 
     const token_domain tokens_;
     single_key_entries entries_;

@@ -224,7 +224,7 @@ asio::awaitable<result<std::vector<store_finding>>> single_key_store::examine() 
     if (!facts)
         co_return facts.error();
     found.facts = std::move(*facts);
-    found.has_session = link_->has_session();
+    found.has_session = link_->connected();
     co_return found.findings();
 }
 
