@@ -172,7 +172,7 @@ public:
         );
     }
 
-    std::string explain() const override { return {}; }
+    std::string explain() const override { return link_->explain(); }
 
 private:
     struct nothing {};
