@@ -14,7 +14,15 @@ import re
 import sys
 
 ROWS_MAX = 30
-SUITES_OF_STORES = ("StorePort", "StoreRules", "LockConformance", "CancelSweep", "FaultSweep")
+SUITES_OF_STORES = (
+    "StorePort",
+    "StoreRules",
+    "LockConformance",
+    "LockThreads",
+    "ContextEnd",
+    "CancelSweep",
+    "FaultSweep",
+)
 
 
 def built(folder: pathlib.Path) -> dict[str, float]:

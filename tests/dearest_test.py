@@ -66,7 +66,7 @@ class Dearest(unittest.TestCase):
         self.assertEqual(self.block("Suites")[1], "8.00 Points/KafkaCrash")
         self.assertIn("3.50 Redis/CancelSweep", self.block("Suites"))
         row = [cell.strip() for cell in self.block("Stores")[3].split("|")[1:-1]]
-        self.assertEqual(row, ["Redis", "2, 0.8 s", "", "", "2, 3.5 s", "", "4, 4.2 s"])
+        self.assertEqual(row, ["Redis", "2, 0.8 s", "", "", "", "", "2, 3.5 s", "", "4, 4.2 s"])
         self.assertEqual(self.block("Cases")[1], "8.00 Points/KafkaCrash.D/0")
 
 

@@ -5,6 +5,7 @@
 #include "conformance/operation_sweep.hpp"
 #include "conformance/peer.hpp"
 #include "conformance/store_harness.hpp"
+#include "conformance/threaded_world.hpp"
 
 #include <gtest/gtest.h>
 
@@ -86,6 +87,31 @@ public:
     }
 };
 
+/// Clients, leases and what is built on them, used from four threads.
+class LockThreads : public testing::TestWithParam<harness_factory> {
+public:
+    static bool fits(const store_abilities& of) { return of.lives_anywhere; }
+
+protected:
+    threaded_world world{GetParam()};
+};
+
+class LockThreadsModes : public LockThreads {
+public:
+    static bool fits(const store_abilities& of) {
+        return of.lives_anywhere && of.traits.shared && of.traits.permits;
+    }
+};
+
+/// Ends on four threads.
+class LockThreadsEnd : public LockThreads {};
+
+/// Contexts that end with clients in them.
+class ContextEnd : public StoreSuite {
+public:
+    static bool fits(const store_abilities& of) { return of.lives_anywhere; }
+};
+
 /// The harness for a suite that the store can have; else none.
 template <class Suite, class Harness>
 std::vector<harness_factory> harnesses_for() {
@@ -129,6 +155,13 @@ std::vector<harness_factory> harnesses_for() {
     MORTISE_SUITE(Name, StorePortShared, Harness)                                                  \
     MORTISE_SUITE(Name, StoreRules, Harness)
 
+/// Those in which clients live on threads and in contexts of the test.
+#define MORTISE_THREAD_SUITES(Name, Harness)                                                       \
+    MORTISE_SUITE(Name, ContextEnd, Harness)                                                       \
+    MORTISE_SUITE(Name, LockThreads, Harness)                                                      \
+    MORTISE_SUITE(Name, LockThreadsEnd, Harness)                                                   \
+    MORTISE_SUITE(Name, LockThreadsModes, Harness)
+
 /// The same through the client.
 #define MORTISE_CLIENT_SUITES(Name, Harness)                                                       \
     MORTISE_SUITE(Name, LockConformance, Harness)                                                  \
@@ -141,6 +174,7 @@ std::vector<harness_factory> harnesses_for() {
     MORTISE_SUITE(Name, LockConformanceRestart, Harness)                                           \
     MORTISE_SUITE(Name, LockConformanceSessions, Harness)                                          \
     MORTISE_SUITE(Name, LockConformanceShared, Harness)                                            \
+    MORTISE_THREAD_SUITES(Name, Harness)                                                           \
     MORTISE_SWEEP(Name, CancelSweep, Harness)                                                      \
     MORTISE_SWEEP(Name, FaultSweep, Harness)
 

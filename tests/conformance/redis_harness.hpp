@@ -31,6 +31,7 @@ public:
         store_abilities all;
         all.traits = make_redis_store(redis_store_config())->traits();  // needs no server
         all.loses_replies = all.loses_pushes = all.spoils = true;
+        all.lives_anywhere = true;
         all.simulated_elsewhere = true;  // redis_model_test.cpp
         return all;
     }

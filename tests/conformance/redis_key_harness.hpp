@@ -13,7 +13,7 @@ public:
     static store_abilities abilities() {
         store_abilities all;
         all.traits = make_redis_store(single_key_config())->traits();
-        all.loses_replies = true;
+        all.loses_replies = all.lives_anywhere = true;
         return all;
     }
 

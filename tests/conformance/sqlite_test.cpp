@@ -25,6 +25,7 @@ public:
         store_abilities all;
         all.traits = sqlite_harness().make_store()->traits();
         all.loses_replies = all.loses_pushes = all.spoils = true;
+        all.lives_anywhere = true;
         return all;
     }
 

@@ -28,6 +28,8 @@ struct store_abilities {
     bool loses_pushes = false;
     bool restarts = false;
     bool spoils = false;
+    /// Clients may live in contexts, and on threads, of the test's own, in real time.
+    bool lives_anywhere = false;
     /// Another harness has the same store in simulated time. There `./run test` sweeps all
     /// operations, here only some; `./run proof` sweeps all at both.
     bool simulated_elsewhere = false;

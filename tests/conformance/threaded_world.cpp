@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "conformance/threaded_world.hpp"
 
-#include "mortise/store/sqlite.hpp"
-
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -19,20 +17,14 @@ constexpr auto patience = 50s;
 
 }  // namespace
 
-threaded_world::threaded_world(kind store) : kind_(store) {
+// Makes a first store on the main thread, on which a server for tests has to start.
+threaded_world::threaded_world(harness_factory make) : harness_(make()) {
+    harness_->make_store();
     begin_threads();
 }
 
 threaded_world::~threaded_world() {
     end_threads();
-}
-
-std::unique_ptr<store> threaded_world::make_store() {
-    if (kind_ == kind::memory)
-        return server_.make_store();
-    sqlite_store_config config;
-    config.path = folder_.path() / "locks.db";
-    return make_sqlite_store(config);
 }
 
 lock_client threaded_world::client(lock_observer* observer) {
@@ -44,7 +36,7 @@ threaded_world::client_with_ttl(std::chrono::milliseconds ttl, lock_observer* ob
     client_config config;
     config.ttl = ttl;
     config.observer = observer;
-    return lock_client(pool_->get_executor(), make_store(), std::move(config));
+    return lock_client(pool_->get_executor(), harness_->make_store(), std::move(config));
 }
 
 std::function<void(std::exception_ptr)> threaded_world::reported() {
@@ -105,9 +97,7 @@ bool threaded_world::all_free(std::vector<std::string> names) {
     EXPECT_EQ(answer.wait_for(patience), std::future_status::ready);
     const bool free = answer.get();
     stop(locks);
-    if (kind_ == kind::memory) {
-        EXPECT_EQ(server_.entries() + server_.sessions(), 0u);
-    }
+    EXPECT_EQ(harness_->residue(), 0u);
     return free;
 }
 

@@ -2,10 +2,8 @@
 #ifndef MORTISE_TESTS_CONFORMANCE_THREADED_WORLD_HPP
 #define MORTISE_TESTS_CONFORMANCE_THREADED_WORLD_HPP
 
+#include "conformance/store_harness.hpp"
 #include "mortise/lock_client.hpp"
-#include "mortise/store.hpp"
-#include "mortise/store/memory.hpp"
-#include "support/scratch_folder.hpp"
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -26,9 +24,7 @@ namespace mortise::test {
 /// A pool of four threads, and a store whose clients live on it, in real time.
 class threaded_world {
 public:
-    enum class kind { memory, sqlite };
-
-    explicit threaded_world(kind store);
+    explicit threaded_world(harness_factory make);
     ~threaded_world();
     threaded_world(const threaded_world&) = delete;
     threaded_world& operator=(const threaded_world&) = delete;
@@ -60,15 +56,11 @@ public:
     bool all_free(std::vector<std::string> names);
 
 private:
-    std::unique_ptr<store> make_store();
-
     /// A handler that reports to `wait` what a coroutine threw: in words, since the sanitizer
     /// cannot follow an exception from thread to thread.
     std::function<void(std::exception_ptr)> reported();
 
-    const kind kind_;
-    memory_server server_;
-    scratch_folder folder_;
+    const std::unique_ptr<store_harness> harness_;
     std::unique_ptr<asio::thread_pool> pool_;
     std::vector<std::future<std::string>> running_;
 };

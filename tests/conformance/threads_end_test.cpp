@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Ends on four threads: of clients while others wait, of leases after their clients, of the threads
 // themselves in the middle of everything.
-#include "conformance/threaded_world.hpp"
+#include "conformance/port_conformance.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/deferred.hpp>
@@ -21,20 +21,6 @@ using namespace std::chrono_literals;
 
 constexpr auto coded = asio::as_tuple(asio::deferred);
 constexpr int coroutines = 12;
-
-class LockThreadsEnd : public testing::TestWithParam<threaded_world::kind> {
-protected:
-    threaded_world world{GetParam()};
-};
-
-INSTANTIATE_TEST_SUITE_P(
-    Stores,
-    LockThreadsEnd,
-    testing::Values(threaded_world::kind::memory, threaded_world::kind::sqlite),
-    [](const auto& each) {
-        return each.param == threaded_world::kind::memory ? "Memory" : "Sqlite";
-    }
-);
 
 asio::awaitable<void> hop() {
     co_await asio::post(co_await asio::this_coro::executor, asio::deferred);

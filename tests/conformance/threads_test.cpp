@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Clients, leases and the classes built on them, used from four threads. The data behind a lock is
 // not atomic here, so that the thread sanitizer sees each pair of holders who met.
-#include "conformance/threaded_world.hpp"
+#include "conformance/port_conformance.hpp"
 #include "mortise/election.hpp"
 #include "mortise/lock_observer.hpp"
 #include "mortise/prometheus.hpp"
@@ -30,20 +30,6 @@ using namespace std::chrono_literals;
 constexpr auto coded = asio::as_tuple(asio::deferred);
 constexpr int coroutines = 12;
 constexpr int rounds = 25;
-
-class LockThreads : public testing::TestWithParam<threaded_world::kind> {
-protected:
-    threaded_world world{GetParam()};
-};
-
-INSTANTIATE_TEST_SUITE_P(
-    Stores,
-    LockThreads,
-    testing::Values(threaded_world::kind::memory, threaded_world::kind::sqlite),
-    [](const auto& each) {
-        return each.param == threaded_world::kind::memory ? "Memory" : "Sqlite";
-    }
-);
 
 /// Protected by a lock: whoever holds the lock may touch it, and nobody else.
 class protected_thing {
@@ -214,7 +200,7 @@ asio::awaitable<void> read_and_write(lock_client& locks, shelf& on, unsigned see
     }
 }
 
-TEST_P(LockThreads, ShareAndCountPermits) {
+TEST_P(LockThreadsModes, ShareAndCountPermits) {
     shelf on;
     lock_client alice = world.client();
     lock_client bob = world.client();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
+// A context ends with holders and waiters in it, at whatever handler.
+#include "conformance/port_conformance.hpp"
 #include "mortise/lock_client.hpp"
-#include "mortise/open_store.hpp"
-#include "support/scratch_folder.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -27,31 +27,31 @@ bool run_until(asio::io_context& context, const std::function<bool()>& done) {
     return done();
 }
 
-class SqliteSweep : public testing::Test {
-protected:
-    std::string url() const { return "sqlite:" + (folder_.path() / "locks.db").string(); }
+// The time of a client is that of its own context.
+lock_client client_in(asio::any_io_executor executor, store_harness& harness) {
+    client_config config;
+    config.ttl = harness.ttl();
+    return lock_client(std::move(executor), harness.make_store(), std::move(config));
+}
 
-    /// Checks that the next client finds the lock free after others left without a farewell.
-    void expect_free(const char* name) const {
-        asio::io_context context;
-        lock_client locks(context.get_executor(), open_store(url()));
-        bool held = false;
-        locks.async_acquire(name, {.wait_max = 8s}, [&](error_code code, lease) { held = !code; });
-        EXPECT_TRUE(run_until(context, [&] { return held; }));
-    }
+/// Checks that the next client gets the lock after others left without a farewell: at once, or when
+/// their sessions have ended.
+void expect_free(store_harness& harness, const char* name) {
+    asio::io_context context;
+    lock_client locks = client_in(context.get_executor(), harness);
+    bool held = false;
+    locks.async_acquire(name, {.wait_max = 8s}, [&](error_code code, lease) { held = !code; });
+    EXPECT_TRUE(run_until(context, [&] { return held; }));
+}
 
-private:
-    scratch_folder folder_;
-};
-
-TEST_F(SqliteSweep, AContextMayEndAtWhateverHandlerOfHoldersAndWaiters) {
+TEST_P(ContextEnd, MayComeAtWhateverHandlerOfHoldersAndWaiters) {
     for (std::size_t step = 0; step < 32; ++step) {
         asio::io_context context;
         for (int i = 0; i < 2; ++i) {
             asio::co_spawn(
                 asio::make_strand(context),
                 [this]() -> asio::awaitable<void> {
-                    lock_client locks(co_await asio::this_coro::executor, open_store(url()));
+                    lock_client locks = client_in(co_await asio::this_coro::executor, h());
                     lease held = co_await locks.async_acquire("door");
                     lease never = co_await locks.async_acquire("door");
                 },
@@ -61,16 +61,16 @@ TEST_F(SqliteSweep, AContextMayEndAtWhateverHandlerOfHoldersAndWaiters) {
         for (std::size_t handlers = 0; handlers < step; ++handlers)
             context.run_one_for(10ms);
     }
-    expect_free("door");
+    expect_free(h(), "door");
 }
 
-TEST_F(SqliteSweep, AContextMayEndBeforeItsClientsAtWhateverHandler) {
+TEST_P(ContextEnd, MayComeBeforeThatOfTheClientsAtWhateverHandler) {
     for (std::size_t step = 0; step < 32; ++step) {
         std::optional<asio::io_context> context(std::in_place);
         std::vector<lock_client> clients;
         std::vector<lease> held;
         for (int i = 0; i < 2; ++i) {
-            clients.emplace_back(context->get_executor(), open_store(url()));
+            clients.push_back(client_in(context->get_executor(), h()));
             clients.back().async_acquire("door", lock_options(), [&](error_code code, lease got) {
                 EXPECT_FALSE(code) << code.message();
                 held.push_back(std::move(got));
@@ -85,7 +85,7 @@ TEST_F(SqliteSweep, AContextMayEndBeforeItsClientsAtWhateverHandler) {
             EXPECT_FALSE(each.held());
         EXPECT_TRUE(clients.front().explain().empty());
     }
-    expect_free("door");
+    expect_free(h(), "door");
 }
 
 }  // namespace
