@@ -139,6 +139,25 @@ TEST(ClientEnd, AContextMayEndBeforeItsClientAndItsLeases) {
     EXPECT_NE(outcome.held.state(), lease_state::held);
 }
 
+// A server in memory takes its time from its clients, and keeps the clock of none that is gone: its
+// executor may be gone, too.
+TEST(ClientEnd, AServerInMemoryOutlivesTheContextsOfItsClients) {
+    memory_server server;
+    const auto use = [&server] {
+        asio::io_context context;
+        lock_client locks(asio::make_strand(context), server.make_store());
+        acquire_outcome outcome;
+        locks.async_acquire("door", lock_options(), client_world::record(outcome));
+        while (!outcome.done)
+            context.run_one();
+        EXPECT_TRUE(outcome.held.held());
+    };
+    use();
+    use();
+    EXPECT_EQ(server.entries(), 0u);
+    server.restart(false);
+}
+
 TEST(ClientEnd, WhatIsAskedAfterTheEndOfTheContextIsRefused) {
     std::optional<asio::io_context> context(std::in_place);
     asio::io_context other;

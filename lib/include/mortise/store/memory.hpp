@@ -22,7 +22,8 @@ class memory_state;
 /// @par Threads Any thread.
 class memory_server {
 public:
-    /// @param time the server's clock; null: that of the first client.
+    /// @param time the server's clock, which must live as long as the server; null: those of its
+    ///     clients, while they live.
     explicit memory_server(std::shared_ptr<coro::time_source> time = nullptr);
 
     /// A store for one client. It keeps the server alive.

@@ -17,10 +17,22 @@ memory_state::memory_state(std::shared_ptr<coro::time_source> time)
     : time_(std::move(time)),
       domain_(*token_domain::parse("memory-" + random_id::draw().text().substr(0, 16))) {}
 
-void memory_state::adopt(const std::shared_ptr<coro::time_source>& time) {
+void memory_state::lend(const std::shared_ptr<coro::time_source>& time) {
     const std::lock_guard guard(mutex_);
-    if (!time_)
-        time_ = time;
+    lent_.push_back(time);
+}
+
+void memory_state::take_back(const std::shared_ptr<coro::time_source>& time) noexcept {
+    const std::lock_guard guard(mutex_);
+    rows_.now = now();
+    lent_.erase(std::find(lent_.begin(), lent_.end(), time));
+}
+
+// While no client is there, time stands still.
+clock::time_point memory_state::now() const noexcept {
+    if (time_)
+        return time_->now();
+    return lent_.empty() ? rows_.now : lent_.front()->now();
 }
 
 // Begins a transaction of `session`. Every reason to refuse one is checked here: the faults, a
@@ -28,7 +40,7 @@ void memory_state::adopt(const std::shared_ptr<coro::time_source>& time) {
 result<session_key> memory_state::enter(const session_id& session, std::uint64_t generation) {
     if (unavailable_)
         return error_code(errc::store_unavailable);
-    rows_.now = time_->now();
+    rows_.now = now();
     wake_after_quarantine();
     const auto found = keys_.find(session);
     if (found == keys_.end())
@@ -113,7 +125,7 @@ bool memory_state::reap_some() {
 void memory_state::reap_all() {
     for (bool more = true; more;) {
         const std::lock_guard guard(mutex_);
-        rows_.now = time_->now();
+        rows_.now = now();
         more = reap_some();
     }
 }
@@ -135,7 +147,7 @@ result<resumed> memory_state::resume(const session_start& start, push_function p
     const std::lock_guard guard(mutex_);
     if (unavailable_)
         return error_code(errc::store_unavailable);
-    rows_.now = time_->now();
+    rows_.now = now();
     wake_after_quarantine();
     std::optional<core::session_terms> known;
     if (const auto found = keys_.find(start.id); found != keys_.end())
@@ -341,7 +353,7 @@ void memory_state::set_unreachable(const session_id& session, bool unreachable) 
     if (unreachable)
         return;
     // While the session was unreachable, free locks were not granted to it: grant them now.
-    rows_.now = time_->now();
+    rows_.now = now();
     lock_engine engine(rows_, rows_.now);
     for (const auto& entry : view_of(found->second).entries)
         engine.advance(entry.name);
@@ -368,10 +380,10 @@ void memory_state::restart(bool with_memory) {
     keys_.clear();
     if (MORTISE_PLANTED(tokens_start_again))
         rows_.last_base = 0;
-    if (time_ && !MORTISE_PLANTED(restart_without_quarantine)) {
-        const auto now = time_->now();
+    if (!MORTISE_PLANTED(restart_without_quarantine)) {
+        const auto at = now();
         rows_.quarantine_until =
-            core::quarantine_end(core::deadline_after(now, ttl_max_), ttl_max_, now);
+            core::quarantine_end(core::deadline_after(at, ttl_max_), ttl_max_, at);
         quarantine_over_ = false;
     }
 }

@@ -35,8 +35,10 @@ public:
 
     explicit memory_state(std::shared_ptr<coro::time_source> time);
 
-    /// Takes `time` as the clock of the server if it has none yet.
-    void adopt(const std::shared_ptr<coro::time_source>& time);
+    /// Lends the server the clock of a client, until the client takes it back: its executor may end
+    /// with it. A server that has a clock of its own uses that one.
+    void lend(const std::shared_ptr<coro::time_source>& time);
+    void take_back(const std::shared_ptr<coro::time_source>& time) noexcept;
 
     result<resumed> resume(const session_start& start, push_function push);
     error_code end(const session_id& session);
@@ -86,6 +88,7 @@ private:
     bool reap_some();
     void reap_all();
     void mark_dead(const session_id& session);
+    clock::time_point now() const noexcept;
     bool shows(const core::lock_entry& entry);
     void wake_after_quarantine();
     session_view view_of(core::session_key key);
@@ -97,7 +100,8 @@ private:
     );
 
     mutable std::mutex mutex_;
-    std::shared_ptr<coro::time_source> time_;
+    const std::shared_ptr<coro::time_source> time_;
+    std::vector<std::shared_ptr<coro::time_source>> lent_;
     store_detail::memory_rows rows_;
     std::map<session_id, core::session_key> keys_;
     random_id incarnation_ = random_id::draw();

@@ -51,7 +51,7 @@ public:
         link_->strand = std::move(strand);
         link_->events = &events;
         time_ = std::move(time);
-        state_->adopt(time_);
+        state_->lend(time_);
     }
 
     void detach() noexcept override {
@@ -60,6 +60,7 @@ public:
         link_->events = nullptr;
         link_.reset();
         state_->closed(start_.id);
+        state_->take_back(time_);
     }
 
     asio::awaitable<result<resumed>> resume(session_start start) override {

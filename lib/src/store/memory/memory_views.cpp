@@ -69,7 +69,7 @@ memory_state::list(const std::string& after, std::size_t limit, std::size_t queu
     const std::lock_guard guard(mutex_);
     if (unavailable_)
         return error_code(errc::store_unavailable);
-    rows_.now = time_->now();
+    rows_.now = now();
     reap_some();
     std::vector<lock_view> views;
     for (auto at = rows_.locks.upper_bound(after); at != rows_.locks.end() && views.size() < limit;
@@ -85,7 +85,7 @@ memory_state::inspect(const std::string& name, std::size_t queue_max) {
     const std::lock_guard guard(mutex_);
     if (unavailable_)
         return error_code(errc::store_unavailable);
-    rows_.now = time_->now();
+    rows_.now = now();
     lock_engine engine(rows_, rows_.now);
     engine.advance(name);
     finish(engine, 0, 0);
@@ -99,7 +99,7 @@ result<bool> memory_state::break_(const break_order& order) {
     const std::lock_guard guard(mutex_);
     if (unavailable_)
         return error_code(errc::store_unavailable);
-    rows_.now = time_->now();
+    rows_.now = now();
     const auto slot = order.token.domain.slot_in(domain_);
     if (!slot)
         return false;
