@@ -254,9 +254,17 @@ private:
     asio::awaitable<void> withdraw(unsigned who) {
         if (requests_.empty())
             co_return;
-        const auto& known = requests_[random_.pick(requests_.size())];
-        auto withdrawing = peers_[who]->port().withdraw(known.name, known.id);
+        const auto known = requests_[random_.pick(requests_.size())];
+        auto withdrawing = peers_[who]->port().withdraw(name_of(who, known), known.id);
         say("withdraws: " + (co_await std::move(withdrawing)).message());
+    }
+
+    // An id belongs to one lock: if this session has used it, too, names its lock.
+    std::string name_of(unsigned who, const known_request& of_any) const {
+        const auto own = std::find_if(requests_.rbegin(), requests_.rend(), [&](const auto& each) {
+            return each.session == who && each.id == of_any.id;
+        });
+        return own == requests_.rend() ? of_any.name : own->name;
     }
 
     asio::awaitable<void> draw(unsigned who) {
