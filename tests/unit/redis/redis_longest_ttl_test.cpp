@@ -121,7 +121,11 @@ TEST(RedisLongTtl, CountsUntilItsLastDeadline) {
         EXPECT_EQ(largest_at(server), 4'000);
     }
     EXPECT_EQ(largest_at(server), 4'000) << "somebody may still believe in a lease of it";
-    EXPECT_TRUE(eventually([&] { return largest_at(server) == 300; }, 10s));
+    EXPECT_TRUE(eventually([&] {
+        if (!window.held.held())  // A busy machine has used up its TTL: another session counts on.
+            window = brief.acquire("window", 10s);
+        return largest_at(server) == 300;
+    }));
     server.kill();
     server.start();
     const machine_delay delay;

@@ -50,6 +50,20 @@ protected:
         return got;
     }
 
+    /// Whether the user gets the lock at that server. On a busy machine a session may end before
+    /// its key is looked at.
+    static bool gets_door_at(const redis_server& server, redis_user& user, const std::string& key) {
+        bool there = false;
+        const auto judge = [&] {
+            const acquired got = user.acquire("door", 20s);
+            EXPECT_FALSE(got.code) << got.code.message() << ": " << user.explain();
+            there = server.connect().command({"EXISTS", key}).number == 1;
+            return there || got.code || got.held.held();
+        };
+        EXPECT_TRUE(eventually(judge));
+        return there;
+    }
+
     redis_store_config config(unsigned min_replicas) const {
         redis_store_config config;
         config.sentinels.emplace_back("127.0.0.1", sentinel_.port());
@@ -116,9 +130,7 @@ TEST_F(RedisPartition, WithoutReplicasForATtlTheServerIsLeft) {
     ASSERT_FALSE(patiently(behind, "window").code);
     promote();
     sentinel_.name_to_newcomers(promoted_.port());  // so that it leaves by itself, or not at all
-    const auto got = behind.acquire("door", 20s);
-    EXPECT_FALSE(got.code) << got.code.message() << ": " << behind.explain();
-    EXPECT_EQ(promoted_.connect().command({"EXISTS", "mortise:l:door"}).number, 1);
+    EXPECT_TRUE(gets_door_at(promoted_, behind, "mortise:l:door"));
 }
 
 // The servers may ask for replicas themselves: then the old one refuses to write.
@@ -128,9 +140,7 @@ TEST_F(RedisPartition, AServerThatWritesNothingWithoutReplicasIsLeft) {
     ASSERT_FALSE(patiently(behind, "window").code);
     promote();
     sentinel_.name_to_newcomers(promoted_.port());
-    const auto got = behind.acquire("door", 20s);
-    EXPECT_FALSE(got.code) << got.code.message() << ": " << behind.explain();
-    EXPECT_EQ(promoted_.connect().command({"EXISTS", "mortise:l:door"}).number, 1);
+    EXPECT_TRUE(gets_door_at(promoted_, behind, "mortise:l:door"));
 }
 
 // In this form no session at the server ends, which would make its client open another.
@@ -143,9 +153,7 @@ TEST_F(RedisPartition, AServerThatWritesNothingIsLeftInTheSingleKeyFormToo) {
     ASSERT_FALSE(patiently(behind, "window").code);
     promote();
     sentinel_.name_to_newcomers(promoted_.port());
-    const auto got = behind.acquire("door", 20s);
-    EXPECT_FALSE(got.code) << got.code.message() << ": " << behind.explain();
-    EXPECT_EQ(promoted_.connect().command({"EXISTS", "door"}).number, 1);
+    EXPECT_TRUE(gets_door_at(promoted_, behind, "door"));
 }
 
 TEST_F(RedisPartition, TheWordOfASentinelIsEnough) {

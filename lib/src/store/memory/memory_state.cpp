@@ -363,11 +363,9 @@ void memory_state::set_unreachable(const session_id& session, bool unreachable) 
 void memory_state::restart(bool with_memory) {
     const std::lock_guard guard(mutex_);
     incarnation_ = random_id::draw();
-    for (auto& [key, session] : rows_.sessions) {
-        store_event event;
-        event.type = store_event::kind::look_again;
+    store_event event;  // `look_again`
+    for (auto& [key, session] : rows_.sessions)
         session.push(event);
-    }
     if (with_memory)
         return;
     rows_.locks.clear();
