@@ -24,12 +24,14 @@ session_timing session_timing::from(const client_config& config) noexcept {
 void session_fsm::proved(const proof_of_life& proof) noexcept {
     open_ = true;
     // Answers can overtake each other; an older proof must not shorten the window.
-    if (proof.sent < sent_ || proof.base < verified_)
+    if (proof.sent < sent_)
         return;
     sent_ = proof.sent;
+    beat_at_ = sent_ + timing_.beat_every;
+    if (proof.base < verified_)
+        return;
     verified_ = proof.base;
     deadline_ = verified_ + timing_.window;
-    beat_at_ = sent_ + timing_.beat_every;
     alarm_at_ = deadline_ - timing_.stop_margin;
 }
 

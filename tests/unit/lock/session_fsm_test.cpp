@@ -114,6 +114,7 @@ TEST(SessionFsm, AProofWithAnOlderBaseIsOvertaken) {
     fsm.proved(proof_of_life(start + 6s, start + 5s));
     fsm.proved(proof_of_life(start + 7s, start + 2s));
     EXPECT_EQ(fsm.verified(), start + 5s);
+    EXPECT_EQ(fsm.beat_at(), start + 7s + ten_seconds().beat_every) << "it was sent all the same";
     fsm.gone();
     fsm.proved(proof_of_life(start, std::nullopt));  // a new session begins anew
     EXPECT_EQ(fsm.verified(), start);
