@@ -103,10 +103,12 @@ asio::awaitable<result<resumed>> session_link::open_and_prove(std::uint64_t numb
     co_return co_await std::move(proving);
 }
 
+// A connection that was not in use needs no other one: its opening fails, or has failed, or the
+// next one is planned already.
 void session_link::connection_closed() noexcept {
-    const bool opening = phase_ == phase::opening;
+    const bool in_use = connected();
     drop();
-    if (!opening)
+    if (in_use)
         reconnect_later();
 }
 
