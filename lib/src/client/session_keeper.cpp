@@ -173,9 +173,8 @@ void session_keeper::beaten(const heartbeat& reply, bool quiet) {
     context_.count.add(&client_stats::heartbeats);
     context_.tell({.type = lock_event::kind::heartbeat, .took = at - reply.sent});
     note_quarantine(reply.quarantine);
-    reap_at_ = reply.next_deadline
-                   ? at + std::max<clock::duration>(*reply.next_deadline, 1ms) + reap_spread()
-                   : clock::time_point::max();
+    reap_at_ =
+        reply.next_deadline ? at + pause_before(*reply.next_deadline) : clock::time_point::max();
     if (reply.incarnation != incarnation_) {
         // The store may have forgotten something: a look must confirm each grant first.
         incarnation_ = reply.incarnation;
@@ -197,11 +196,16 @@ void session_keeper::beaten(const heartbeat& reply, bool quiet) {
         own_.looks.start_if_different(reply, quiet);
 }
 
-// A small random delay: without it, all waiters for a dead holder would ask for its end at once.
-clock::duration session_keeper::reap_spread() const noexcept {
+// How long a waiter lets others be after a heartbeat. A small random delay is added to a deadline
+// of others: without it, all waiters for a dead holder would ask for its end at once. If a portion
+// of the dead is left, whoever freed the last one goes on without it.
+clock::duration session_keeper::pause_before(clock::duration deadline) const noexcept {
+    constexpr clock::duration least = 1ms;
+    if (deadline <= deadline.zero())
+        return least;
     constexpr std::uint64_t parts = 1'024;
     const clock::duration most = std::min<clock::duration>(context_.timing().ttl / 50, 50ms);
-    return most * static_cast<clock::rep>(id_.low % parts) / parts;
+    return std::max(deadline, least) + most * static_cast<clock::rep>(id_.low % parts) / parts;
 }
 
 void session_keeper::note_quarantine(clock::duration left) noexcept {

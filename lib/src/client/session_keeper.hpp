@@ -83,7 +83,7 @@ private:
     void beaten(const heartbeat& reply, bool quiet);
     void proved(const core::proof_of_life& proof);
     void publish();
-    clock::duration reap_spread() const noexcept;
+    clock::duration pause_before(clock::duration deadline) const noexcept;
     void note_quarantine(clock::duration left) noexcept;
     asio::awaitable<void> run_open(std::shared_ptr<const void> kept);
     asio::awaitable<void> run_beat(std::shared_ptr<const void> kept);

@@ -6,7 +6,9 @@
 #include <boost/asio/io_context.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <list>
+#include <string>
 #include <vector>
 
 namespace mortise::test::reap_spread_test {
@@ -76,6 +78,32 @@ TEST(ReapSpread, WhoeverWaitsForADeadHolderAsksAtAMomentOfItsOwn) {
     });
     EXPECT_GE(asked, 1);
     EXPECT_LE(asked, waiters / 2) << "they asked at the same moment";
+}
+
+// The dead had more locks than one heartbeat frees: whoever begins to free them goes on at once.
+TEST(ReapSpread, WhoeverFreesTheFirstLocksFreesTheRestAtOnce) {
+    constexpr std::size_t locks = 4'000;
+    client_world world;
+    asio::io_context of_dead;
+    lock_client dead(of_dead.get_executor(), world.server.make_store(), world.config());
+    std::list<acquire_outcome> held;
+    for (std::size_t i = 0; i < locks; ++i)
+        dead.async_acquire(
+            "lock " + std::to_string(i), lock_options(), client_world::record(held.emplace_back())
+        );
+    ASSERT_TRUE(world.run_until([&] {
+        of_dead.restart();
+        of_dead.poll();
+        return std::all_of(held.begin(), held.end(), [](const auto& each) { return each.done; });
+    }));
+    const auto died = world.time->now();
+    lock_client waits = world.client();
+    acquire_outcome outcome;
+    const std::string last = "lock " + std::to_string(locks - 1);
+    waits.async_acquire(last, lock_options(), client_world::record(outcome));
+    ASSERT_TRUE(world.run_until([&] { return outcome.done; }));
+    const auto ttl = world.config().ttl;
+    EXPECT_LE(world.time->now() - died, ttl + ttl / 50 + 50ms);
 }
 
 }  // namespace
