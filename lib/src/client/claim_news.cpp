@@ -21,10 +21,12 @@ bool claims::granted(const store_event& event) {
     return true;
 }
 
+// A claim that has its grant already stays with the proof that was named with it.
 void claims::take_grant(const claim_ptr& claim, const fencing_token& token, proof_number number) {
     client_session& keeps = core_.sessions.at(number);
+    const bool had_grant = claim->fsm.has_grant();
     const action next = claim->fsm.granted(token, keeps.keeper.surely_held());
-    if (claim->fsm.unproved() || claim->fsm.token())
+    if (!had_grant && claim->fsm.has_grant())
         go_over(claim, keeps);
     drive(claim, next);
 }
@@ -32,20 +34,21 @@ void claims::take_grant(const claim_ptr& claim, const fencing_token& token, proo
 void claims::answered(const claim_ptr& claim, const answer& reply) {
     const bool granted = reply.type == answer::kind::granted;
     client_session& keeps = granted ? core_.sessions.at(reply.number) : own_;
+    const bool had_grant = claim->fsm.has_grant();
     const action next = claim->fsm.answered(reply, keeps.keeper.surely_held());
-    if (granted && !has_gone_over(*claim) && (claim->fsm.unproved() || claim->fsm.token()))
+    if (!had_grant && claim->fsm.has_grant())
         go_over(claim, keeps);
     drive(claim, next);
 }
 
 bool claims::contended(request_id id) {
-    auto found = granted_.find(id);
-    if (found == granted_.end())
-        found = asking_.find(id);
-    if (found == granted_.end() || found == asking_.end())
-        return false;
-    contended(*found->second);
-    return true;
+    for (const auto* const each : {&granted_, &asking_}) {
+        if (const auto found = each->find(id); found != each->end()) {
+            contended(*found->second);
+            return true;
+        }
+    }
+    return false;
 }
 
 void claims::contended(claim& claim) {
@@ -89,9 +92,16 @@ void claims::session_lost() {
     }
 }
 
+// A session that keeps grants does not see the requests of the others: a claim that has lost its
+// grant there goes back to the session that asks for its lock.
 void claims::missing(const claim_ptr& claim) {
     unproved_.erase(claim->id);
-    drive(claim, claim->fsm.missing());
+    const action next = claim->fsm.missing();
+    if (next != action::send_request || own_.number == context_.number_of(claim->lock_name()))
+        return drive(claim, next);
+    asking_.erase(claim->id);
+    drive(claim, claim->fsm.session_lost());
+    to_idle(claim);
 }
 
 void claims::revoked(const claim_ptr& claim) {

@@ -72,10 +72,14 @@ void claims::send_behind(const claim_ptr& claim) {
         drive(claim, claim->fsm.session_ready());
 }
 
-void claims::refuse_unproved(error_code why) {
-    for (const request_id id : std::exchange(unproved_, {})) {
-        if (const auto found = asking_.find(id); found != asking_.end())
-            refuse(claim_ptr(found->second), why);
+void claims::refuse_unproved(error_code why, bool only_tries) {
+    const auto waiting = unproved_;
+    for (const request_id id : waiting) {
+        const auto found = asking_.find(id);
+        if (found == asking_.end() || (only_tries && found->second->queues))
+            continue;
+        unproved_.erase(id);
+        refuse(claim_ptr(found->second), why);
     }
 }
 
@@ -140,9 +144,13 @@ claims::run_request([[maybe_unused]] std::shared_ptr<const void> kept, claim_ptr
     request.hold_max = claim->hold_max;
     request.queue = claim->queues;
     context_.count.add(&client_stats::requests);
+    const request_id id = claim->id;
     const auto epoch = own_.keeper.begin_call();
     auto reply = co_await context_.at_store().request(std::move(request));
-    if (!own_.keeper.end_call(epoch)) {
+    const bool counts = own_.keeper.end_call(epoch);
+    if (claim->id != id)
+        co_return;  // A push led it to a session that is lost: it has asked anew, or will.
+    if (!counts) {
         // The session is gone; the state machine was told, unless a push has led it to another.
         if (has_gone_over(*claim))
             drive(claim, claim->fsm.request_failed(errc::outcome_unknown));

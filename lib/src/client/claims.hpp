@@ -40,8 +40,9 @@ public:
     void stop(const claim_ptr& claim, error_code reason);
     /// Refuses a claim that waits for a session, or for the proof of its grant.
     void refuse(const claim_ptr& claim, error_code why);
-    /// Refuses all that wait for the proof of their grants, because there will be none.
-    void refuse_unproved(error_code why);
+    /// Refuses those that wait for the proof of their grants, because it does not come now.
+    /// @param only_tries whether waiters wait on.
+    void refuse_unproved(error_code why, bool only_tries);
     /// Sends a request that waited for the release of another grant.
     void send_behind(const claim_ptr& claim);
     /// Carries out what the state machine of the claim asks for.

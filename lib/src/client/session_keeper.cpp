@@ -25,13 +25,14 @@ bool session_keeper::end_call(std::uint64_t epoch) noexcept {
     return is_current(epoch);
 }
 
+// Begins no epoch, since `lose` has begun it: a grant may have been named with this number already,
+// and the answer to its withdrawal counts.
 void session_keeper::need() {
     if (opening_ || context_.stopping() || fsm_.open())
         return;
     context_.clear_timer(open_timer_);
     open_later_ = false;
     opening_ = true;
-    ++epoch_;
     context_.spawn(run_open(context_.keep()));
 }
 
@@ -75,10 +76,11 @@ void session_keeper::opening_failed(error_code why) {
     }
     if (own_.number == 0)
         core_.questions.end_watches(why);
-    if (!waits) {
-        own_.claims.refuse_unproved(why);
+    own_.claims.refuse_unproved(why, waits);
+    if (!waits)
         openings_failed_ = 0;
-    }
+    if (opening_)
+        return;  // A claim that waited behind a refused one has begun the next opening.
     if (!own_.claims.need_session()) {
         // The next claim tries at once; if that fails, an outage begins then.
         outage_over();

@@ -101,6 +101,9 @@ public:
     /// Whether a grant is waiting for its proof.
     bool unproved() const noexcept { return state_ == state::unproved; }
 
+    /// Whether the store has granted the request, proved or not, and nobody has refused that.
+    bool has_grant() const noexcept { return unproved() || token_; }
+
     /// The token of the grant that waits for its proof.
     const fencing_token& pending() const noexcept { return pending_; }
 

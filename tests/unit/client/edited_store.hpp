@@ -23,8 +23,9 @@ struct edited_line {
     bool hold_looks = false;  ///< The question is asked, and does not reach the store yet.
     /// While true: requests that are sent while this is set get no answer, and then an error.
     std::shared_ptr<bool> hold_requests;
-    bool hold_releases = false;  ///< They are sent, and do not reach the store yet.
-    bool lose_releases = false;  ///< The store gets them, and its answer is an error.
+    bool hold_withdrawals = false;  ///< They are sent, and do not reach the store yet.
+    bool hold_releases = false;     ///< They are sent, and do not reach the store yet.
+    bool lose_releases = false;     ///< The store gets them, and its answer is an error.
     std::function<void(store_traits&)> edit_traits;
     /// Before the session begins. @return why the store refuses it.
     std::function<error_code()> refuse_session;
@@ -115,7 +116,11 @@ public:
         co_return reply;
     }
     asio::awaitable<error_code> withdraw(std::string name, request_id id) override {
-        return inner_->withdraw(std::move(name), id);
+        const auto line = line_;
+        const auto time = time_;
+        while (line->hold_withdrawals)
+            co_await time->async_wait_until(time->now() + std::chrono::milliseconds(1));
+        co_return co_await inner_->withdraw(std::move(name), id);
     }
     asio::awaitable<result<bool>> release(grant held) override {
         const auto line = line_;

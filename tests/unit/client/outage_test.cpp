@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace mortise::test {
@@ -115,6 +116,33 @@ TEST_F(Outage, ThatIsOverIsNoReasonLater) {
     ASSERT_TRUE(world.run_until([&] { return waiter.done; }));
     EXPECT_TRUE(tried);
     EXPECT_EQ(waiter.code, errc::busy);
+}
+
+// The refusal of the first in the queue lets the next one open a session, at once.
+TEST_F(Outage, ThatNobodyWaitsForHoldsNobodyUpLater) {
+    const auto line = std::make_shared<edited_line>();
+    bool refuses = true;
+    line->refuse_session = [&] {
+        return std::exchange(refuses, false) ? error_code(errc::access_denied) : error_code();
+    };
+    lock_client client =
+        world.client(std::make_unique<edited_store>(world.server.make_store(), line));
+    acquire_outcome writer;
+    acquire_outcome reader;
+    acquire_outcome later;
+    ask(client, writer, "door");
+    lock_options to_read;
+    to_read.mode = lock_mode::shared();
+    client.async_acquire("door", to_read, client_world::record(reader));
+    line->hold_resume = 0;
+    world.pass(5ms);
+    EXPECT_EQ(writer.code, errc::access_denied);
+    line->hold_resume.reset();
+    ASSERT_TRUE(world.run_until([&] { return reader.done; }));
+    EXPECT_TRUE(reader.held.held()) << reader.code.message();
+    ask(client, later, "gate");
+    world.pass(2s);
+    EXPECT_TRUE(later.done) << "there is a session";
 }
 
 TEST_F(Outage, OfAStoreThatWasNeverReachedIsToldAfterAWhile) {
