@@ -45,7 +45,7 @@ public:
 
     /// Kills the process, with all calls that it has not answered, and starts it again later.
     /// @param with_memory whether it then still has its memory; without, every session is gone, and
-    ///                    nothing is granted until the largest TTL has passed. Tokens grow anyway.
+    ///                    nothing is granted for the longest TTL relied on. Tokens grow anyway.
     void restart_after(clock::duration down, bool with_memory);
 
     /// Loses the next `count` pushes.

@@ -42,7 +42,7 @@ public:
     void set_unreachable(const session_id& session, bool unreachable);
 
     /// As if the server had been restarted: with its memory, or without (then every session is
-    /// gone, tokens still grow, and nothing is granted until the largest TTL has passed).
+    /// gone, tokens still grow, and nothing is granted for the longest TTL that is relied on).
     void restart(bool with_memory);
 
     /// How many sessions and entries there are: both zero when nothing was left behind.

@@ -161,6 +161,31 @@ void memory_rows::mark_dead(session_key session) {
         dead.insert(session);
 }
 
+void memory_rows::prove(session_key session) {
+    auto& own = sessions[session];
+    own.deadline = core::deadline_after(now, own.start.ttl);
+    std::erase_if(believed, [this](const auto& each) { return core::is_over(each.second, now); });
+    believed[own.start.ttl] = own.deadline;
+}
+
+std::chrono::milliseconds memory_rows::longest_ttl() const {
+    std::chrono::milliseconds longest{};
+    for (const auto& [ttl, until] : believed) {
+        if (!core::is_over(until, now))
+            longest = std::max(longest, ttl);
+    }
+    return longest;
+}
+
+void memory_rows::clear() {
+    locks.clear();
+    places.clear();
+    ends.clear();
+    sessions.clear();
+    dead.clear();
+    ++changes;
+}
+
 void memory_rows::forget(session_key session) {
     dead.erase(session);
 }

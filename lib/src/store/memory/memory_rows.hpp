@@ -5,6 +5,7 @@
 #include "core/lock_rows.hpp"
 #include "core/session_rules.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -60,6 +61,15 @@ public:
     std::uint64_t draw_bases(std::uint64_t count) override;
     bool quarantined() override;
 
+    /// The session is proved to live: its TTL begins now.
+    void prove(core::session_key session);
+
+    /// The longest TTL of those who may still believe in a lease, also of sessions that have ended.
+    std::chrono::milliseconds longest_ttl() const;
+
+    /// Drops all locks and sessions; `believed` and what counts upwards stay.
+    void clear();
+
     /// The entry of that request, whatever its lock.
     std::optional<core::lock_entry> find(core::session_key session, request_id id);
 
@@ -84,6 +94,9 @@ public:
     std::map<core::session_key, memory_session> sessions;
     /// Dead sessions, of which entries may be left.
     std::set<core::session_key> dead;
+    /// Until when leases of a TTL may be believed in. They outlive the memory of a server that
+    /// forgets the rest.
+    std::map<std::chrono::milliseconds, clock::time_point> believed;
     /// The grants that end by their `hold_max`, ordered by the time at which they end.
     std::set<std::pair<clock::time_point, std::pair<core::session_key, request_id>>> ends;
     core::session_key last_key = 0;

@@ -168,9 +168,8 @@ result<resumed> memory_state::resume(const session_start& start, push_function p
     }
     auto& session = rows_.sessions[key];
     session.start = start;
-    session.deadline = core::deadline_after(rows_.now, start.ttl);
     session.push = std::move(push);
-    ttl_max_ = std::max(ttl_max_, start.ttl);
+    rows_.prove(key);
     if (lose_reply())
         return error_code(errc::outcome_unknown);
     resumed reply;
@@ -281,8 +280,8 @@ result<heartbeat> memory_state::beat(const session_id& session, std::uint64_t ge
     }
     if (!key)
         return key.error();
+    rows_.prove(*key);
     auto& own = rows_.sessions[*key];
-    own.deadline = core::deadline_after(rows_.now, own.start.ttl);
     if (MORTISE_PLANTED(session_cut_short))
         own.deadline -= own.start.ttl / 10;
     const bool more = reap_some();
@@ -368,20 +367,16 @@ void memory_state::restart(bool with_memory) {
         session.push(event);
     if (with_memory)
         return;
-    rows_.locks.clear();
-    rows_.places.clear();
-    rows_.ends.clear();
-    ++rows_.changes;
+    rows_.clear();
     watchers_.clear();
-    rows_.sessions.clear();
-    rows_.dead.clear();
     keys_.clear();
     if (MORTISE_PLANTED(tokens_start_again))
         rows_.last_base = 0;
     if (!MORTISE_PLANTED(restart_without_quarantine)) {
-        const auto at = now();
+        rows_.now = now();
+        const auto longest = rows_.longest_ttl();
         rows_.quarantine_until =
-            core::quarantine_end(core::deadline_after(at, ttl_max_), ttl_max_, at);
+            core::quarantine_end(core::deadline_after(rows_.now, longest), longest, rows_.now);
         quarantine_over_ = false;
     }
 }

@@ -106,7 +106,6 @@ private:
     std::map<session_id, core::session_key> keys_;
     random_id incarnation_ = random_id::draw();
     token_domain domain_;
-    std::chrono::milliseconds ttl_max_{};
     /// The sessions that watch, each with `rows_.changes` as it was when it began to.
     std::map<core::session_key, std::uint64_t> watchers_;
     std::deque<break_record> breaks_;
