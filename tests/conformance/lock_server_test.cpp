@@ -20,6 +20,7 @@ public:
         store_abilities all;
         all.traits = lock_server_harness().make_store()->traits();
         all.loses_replies = all.loses_pushes = all.restarts = all.spoils = true;
+        all.simulates_time = true;
         return all;
     }
 

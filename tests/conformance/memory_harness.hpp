@@ -17,6 +17,7 @@ public:
         store_abilities all;
         all.traits = memory_harness().make_store()->traits();
         all.loses_replies = all.loses_pushes = all.restarts = true;
+        all.simulates_time = true;
         return all;
     }
 

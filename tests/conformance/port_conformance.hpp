@@ -46,6 +46,7 @@ MORTISE_PART(StorePortExclusive, StorePort, !of.traits.shared)
 MORTISE_PART(StorePortFair, StorePort, of.traits.fair)
 MORTISE_PART(StorePortHoldMax, StorePort, of.traits.hold_max)
 MORTISE_PART(StorePortLostReply, StorePort, of.loses_replies)
+MORTISE_PART(StorePortLongTtl, StorePort, of.simulates_time&& of.traits.sessions)
 MORTISE_PART(StorePortModes, StorePort, of.traits.shared&& of.traits.permits)
 MORTISE_PART(StorePortPermits, StorePort, of.traits.permits)
 MORTISE_PART(StorePortPush, StorePort, of.traits.push)
@@ -144,6 +145,7 @@ std::vector<harness_factory> harnesses_for() {
     MORTISE_SUITE(Name, StorePortExclusive, Harness)                                               \
     MORTISE_SUITE(Name, StorePortFair, Harness)                                                    \
     MORTISE_SUITE(Name, StorePortHoldMax, Harness)                                                 \
+    MORTISE_SUITE(Name, StorePortLongTtl, Harness)                                                 \
     MORTISE_SUITE(Name, StorePortLostChange, Harness)                                              \
     MORTISE_SUITE(Name, StorePortLostPush, Harness)                                                \
     MORTISE_SUITE(Name, StorePortLostReply, Harness)                                               \

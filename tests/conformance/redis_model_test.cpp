@@ -14,6 +14,8 @@ class redis_model_harness final : public store_harness {
 public:
     redis_model_harness() {
         clients_.run([](sim::process&) -> asio::awaitable<void> { co_return; });
+        // A server that has run for so long cannot have forgotten anybody with whatever TTL.
+        world_.run_for(std::chrono::hours(25));
     }
     ~redis_model_harness() override { world_.end(); }
 
@@ -21,14 +23,16 @@ public:
         store_abilities all;
         all.traits = redis_model_harness().make_store()->traits();
         all.loses_replies = all.loses_pushes = all.restarts = all.spoils = true;
+        all.simulates_time = true;
         return all;
     }
 
     std::unique_ptr<store> make_store() override {
         redis_store_config config;
-        config.longest_ttl = ttl();
+        config.longest_ttl = longest_ttl_;
         return store_detail::make_redis_store(config, server_.wires(clients_));
     }
+    void expect_ttl(std::chrono::milliseconds longest) override { longest_ttl_ = longest; }
     asio::any_io_executor executor() override { return clients_.get_executor(); }
     std::shared_ptr<coro::time_source> time() override { return clients_.time(); }
     bool simulates_time() const override { return true; }
@@ -80,6 +84,7 @@ private:
     const std::set<std::string> lasting_{
         "mortise:id", "mortise:m", "mortise:t", "mortise:u", "mortise:b"};
     bool spoiled_ = false;
+    std::chrono::milliseconds longest_ttl_ = ttl();
     sim::world world_{7};
     redis_model::sim_redis server_{world_, "redis"};
     sim::process& clients_{world_.add_process("clients")};

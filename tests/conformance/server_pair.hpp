@@ -26,6 +26,7 @@ public:
         store_abilities all;
         all.traits = server_pair().make_store()->traits();
         all.loses_replies = all.loses_pushes = all.restarts = all.spoils = true;
+        all.simulates_time = true;
         return all;
     }
 

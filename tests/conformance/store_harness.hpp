@@ -28,6 +28,8 @@ struct store_abilities {
     bool loses_pushes = false;
     bool restarts = false;
     bool spoils = false;
+    /// Time passes only as far as the test lets it pass, so that a day costs next to nothing.
+    bool simulates_time = false;
     /// Clients may live in contexts, and on threads, of the test's own, in real time.
     bool lives_anywhere = false;
     /// Another harness has the same store in simulated time. There `./run test` sweeps all
@@ -45,6 +47,10 @@ public:
 
     /// Names of locks, one at each server of the store.
     virtual std::vector<std::string> names_at_servers() const { return {"presence"}; }
+
+    /// Says, before stores are made, that a client may have so long a TTL: for stores that must be
+    /// told, since others would else rely on the harness's TTL.
+    virtual void expect_ttl(std::chrono::milliseconds /*longest*/) {}
 
     /// The executor of the clients.
     virtual asio::any_io_executor executor() = 0;

@@ -321,7 +321,7 @@ public:
     static store_abilities abilities() {
         store_abilities all;
         all.traits = toy_store(nullptr).traits();
-        all.loses_replies = true;
+        all.loses_replies = all.simulates_time = true;
         return all;
     }
 
