@@ -62,6 +62,7 @@ MORTISE_PART(LockConformanceRecords, LockConformance, of.traits.records)
 MORTISE_PART(LockConformanceRestart, LockConformance, of.restarts&& of.traits.quarantine)
 MORTISE_PART(LockConformanceSessions, LockConformance, of.traits.sessions)
 MORTISE_PART(LockConformanceShared, LockConformance, of.traits.shared)
+MORTISE_PART(LockConformanceSilence, LockConformance, of.silences)
 #undef MORTISE_PART
 
 /// Tests in which a push to a peer is lost.
@@ -176,6 +177,7 @@ std::vector<harness_factory> harnesses_for() {
     MORTISE_SUITE(Name, LockConformanceRestart, Harness)                                           \
     MORTISE_SUITE(Name, LockConformanceSessions, Harness)                                          \
     MORTISE_SUITE(Name, LockConformanceShared, Harness)                                            \
+    MORTISE_SUITE(Name, LockConformanceSilence, Harness)                                           \
     MORTISE_THREAD_SUITES(Name, Harness)                                                           \
     MORTISE_SWEEP(Name, CancelSweep, Harness)                                                      \
     MORTISE_SWEEP(Name, FaultSweep, Harness)

@@ -30,7 +30,7 @@ public:
     static store_abilities abilities() {
         store_abilities all;
         all.traits = make_redis_store(redis_store_config())->traits();  // needs no server
-        all.loses_replies = all.loses_pushes = all.spoils = true;
+        all.loses_replies = all.loses_pushes = all.spoils = all.silences = true;
         all.lives_anywhere = true;
         all.simulated_elsewhere = true;  // redis_model_test.cpp
         return all;
@@ -71,6 +71,16 @@ public:
     void lose_pushes(std::size_t count) override {
         pushes_to_lose_ = count;
         use_proxy();
+    }
+
+    void silence(bool silent) override {
+        use_proxy();
+        for (const auto direction : {redis_proxy::way::to_server, redis_proxy::way::to_client}) {
+            if (silent)
+                proxy_->hold(direction);
+            else
+                proxy_->let_through(direction);
+        }
     }
 
     void spoil(std::size_t nth, sim::fate how) override {
@@ -117,7 +127,7 @@ private:
     }
 
     // TCP loses nothing but the rest of a connection, and repeats only what was sent twice. Late is
-    // a little late: silence that is too long for a connection is for redis_half_open_test.
+    // a little late: silence that is too long for a connection is for client_silence_test.
     proxy_deed judge_nth(const proxied_message& message) {
         const bool repeats = how_ == sim::fate::repeated;
         if (how_ == sim::fate::as_usual || !counts(message) ||

@@ -23,7 +23,7 @@ public:
         store_abilities all;
         all.traits = redis_model_harness().make_store()->traits();
         all.loses_replies = all.loses_pushes = all.restarts = all.spoils = true;
-        all.simulates_time = true;
+        all.silences = all.simulates_time = true;
         return all;
     }
 
@@ -67,6 +67,11 @@ public:
             std::chrono::milliseconds(1),
             with_memory ? redis_model::kept::all : redis_model::kept::nothing
         );
+    }
+
+    void silence(bool silent) override {
+        world_.net().between(server_.host(), clients_).cut = silent;
+        world_.net().between(clients_, server_.host()).cut = silent;
     }
 
     void spoil(std::size_t nth, sim::fate how) override {

@@ -26,7 +26,7 @@ public:
         store_abilities all;
         all.traits = server_pair().make_store()->traits();
         all.loses_replies = all.loses_pushes = all.restarts = all.spoils = true;
-        all.simulates_time = true;
+        all.silences = all.simulates_time = true;
         return all;
     }
 
@@ -68,6 +68,13 @@ public:
     void restart(bool with_memory) override {
         first_.restart_after(std::chrono::milliseconds(1), with_memory);
         second_.restart_after(std::chrono::milliseconds(1), with_memory);
+    }
+
+    void silence(bool silent) override {
+        world_.net().between(first_.host(), clients_).cut = silent;
+        world_.net().between(clients_, first_.host()).cut = silent;
+        world_.net().between(second_.host(), clients_).cut = silent;
+        world_.net().between(clients_, second_.host()).cut = silent;
     }
 
     void spoil(std::size_t nth, sim::fate how) override {

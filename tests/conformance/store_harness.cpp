@@ -29,6 +29,10 @@ void store_harness::restart(bool) {
     fail_without_ability();
 }
 
+void store_harness::silence(bool) {
+    fail_without_ability();
+}
+
 void store_harness::spoil(std::size_t, sim::fate) {
     fail_without_ability();
 }

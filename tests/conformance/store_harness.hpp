@@ -28,6 +28,7 @@ struct store_abilities {
     bool loses_pushes = false;
     bool restarts = false;
     bool spoils = false;
+    bool silences = false;
     /// Time passes only as far as the test lets it pass, so that a day costs next to nothing.
     bool simulates_time = false;
     /// Clients may live in contexts, and on threads, of the test's own, in real time.
@@ -93,6 +94,10 @@ public:
     /// Loses the next `count` pushes. Call it with zero before stores are made that will lose some.
     virtual void lose_pushes(std::size_t count);
     virtual void restart(bool with_memory);
+
+    /// Lets nothing arrive any more between clients and store, in both ways, while nobody is told;
+    /// or everything again. Call it with false before stores are made that will fall silent.
+    virtual void silence(bool silent);
 
     /// Gives that fate to the message that passes after `nth` others from now on, between clients
     /// or between one and the store. `as_usual`: spoils none; call it so before stores are made.
