@@ -38,14 +38,11 @@ std::unique_ptr<actor_process> chaos_test::start(std::chrono::milliseconds ttl, 
 }
 
 std::string chaos_test::content(const std::string& name) {
-    return first_value(
-        folder / "resource.db", "SELECT text FROM content WHERE name = '" + name + "'"
-    );
+    return content_at(folder, name);
 }
 
 std::int64_t chaos_test::sql(const std::string& statement) {
-    const std::string value = first_value(folder / "locks.db", statement);
-    return value.empty() ? 0 : std::stoll(value);
+    return sql_at(folder, statement);
 }
 
 bool chaos_test::nothing_is_left() {
@@ -71,6 +68,17 @@ void chaos_test::queued(const std::string& name, int entries) {
 
 void chaos_test::settle() {
     std::this_thread::sleep_for(100ms);
+}
+
+std::string content_at(const std::filesystem::path& folder, const std::string& name) {
+    return first_value(
+        folder / "resource.db", "SELECT text FROM content WHERE name = '" + name + "'"
+    );
+}
+
+std::int64_t sql_at(const std::filesystem::path& folder, const std::string& statement) {
+    const std::string value = first_value(folder / "locks.db", statement);
+    return value.empty() ? 0 : std::stoll(value);
 }
 
 std::int64_t time_in(const std::string& line) {

@@ -44,6 +44,12 @@ protected:
     const std::filesystem::path folder = scratch_.path();
 };
 
+/// The present content of a resource of the actors, in their folder.
+std::string content_at(const std::filesystem::path& folder, const std::string& name);
+
+/// The first number that the statement returns from the database of a store in that folder.
+std::int64_t sql_at(const std::filesystem::path& folder, const std::string& statement);
+
 /// The time in a line "held NAME TOKEN at NS" or "failed NAME CODE at NS".
 std::int64_t time_in(const std::string& line);
 std::uint64_t token_in(const std::string& held_line);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Real processes on the SQLite store, killed and stopped at critical moments.
+// Real processes on the SQLite store: the promises that only it makes; others: store_chaos_test.
 
 #include "chaos/chaos_test.hpp"
 #include "mortise/coro/clock.hpp"
@@ -54,21 +54,6 @@ TEST_F(LockChaos, AKilledHolderIsReplacedWithinTenMilliseconds) {
     EXPECT_LT(took_ms[9], 1'000.0);  // never by waiting for the TTL
 }
 
-TEST_F(LockChaos, AKilledNextWaiterDoesNotHoldUpTheQueue) {
-    const auto holder = start();
-    const auto next = start();
-    const auto last = start();
-    holder->acquire("door");
-    next->tell("acquire door");
-    queued("door", 2);
-    last->tell("acquire door");
-    queued("door", 3);
-    next->kill();
-    holder->tell("release door");
-    EXPECT_TRUE(holder->hear("released door"));
-    EXPECT_TRUE(last->hear("held door", 2s));
-}
-
 TEST_F(LockChaos, OneThatWasJustHandedTheLockMayDieOfIt) {
     const auto holder = start();
     const auto next = start();
@@ -85,68 +70,6 @@ TEST_F(LockChaos, OneThatWasJustHandedTheLockMayDieOfIt) {
     EXPECT_FALSE(last->hear("held door", 200ms));
     next->kill();
     EXPECT_TRUE(last->hear("held door", 2s));
-}
-
-TEST_F(LockChaos, HolderAndNextWaiterDieTogether) {
-    const auto holder = start();
-    const auto next = start();
-    const auto last = start();
-    holder->acquire("door");
-    next->tell("acquire door");
-    queued("door", 2);
-    last->tell("acquire door");
-    queued("door", 3);
-    holder->send(SIGKILL);
-    next->send(SIGKILL);
-    EXPECT_TRUE(last->hear("held door", 2s));
-}
-
-TEST_F(LockChaos, AStoppedHolderIsReplacedAfterItsTtlAndItsLateWriteIsRefused) {
-    // The last heartbeat is at most a third of the TTL old, and the machine may be slow.
-    const auto holder = start(3s);
-    const auto waiter = start(3s);
-    const auto first = holder->acquire("door");
-    holder->tell("raise door");
-    EXPECT_TRUE(holder->hear("raised door"));
-    holder->tell("write door mine");
-    EXPECT_TRUE(holder->hear("wrote door"));
-    waiter->tell("acquire door");
-    queued("door", 2);
-    holder->send(SIGSTOP);
-    EXPECT_FALSE(waiter->hear("held door", 300ms));  // it may still resume
-    const auto line = waiter->hear("held door", 10s);
-    ASSERT_TRUE(line);
-    EXPECT_GT(std::stoull(words_of(*line).at(2)), first);
-    waiter->tell("raise door");
-    EXPECT_TRUE(waiter->hear("raised door"));
-    // When it resumes it writes at once: the fence refuses it.
-    holder->tell("write door late");
-    holder->tell("state door");
-    holder->send(SIGCONT);
-    EXPECT_TRUE(holder->hear("refused door"));
-    const auto state = holder->hear("state door");
-    ASSERT_TRUE(state);
-    EXPECT_NE(words_of(*state).at(2), "held");
-    EXPECT_EQ(content("door"), "mine");
-    waiter->tell("write door yours");
-    EXPECT_TRUE(waiter->hear("wrote door"));
-    EXPECT_EQ(content("door"), "yours");
-}
-
-TEST_F(LockChaos, AShortStopLosesNothing) {
-    const auto holder = start(2s);
-    const auto waiter = start(2s);
-    holder->acquire("door");
-    waiter->tell("acquire door");
-    queued("door", 2);
-    holder->send(SIGSTOP);
-    std::this_thread::sleep_for(500ms);
-    holder->send(SIGCONT);
-    EXPECT_FALSE(waiter->hear("held door", 2'500ms));
-    holder->tell("state door");
-    EXPECT_EQ(holder->hear("state door"), "state door held");
-    holder->tell("release door");
-    EXPECT_TRUE(waiter->hear("held door", 2s));
 }
 
 TEST_F(LockChaos, TokensGrowOverKillsAndRestartsOfAllProcesses) {

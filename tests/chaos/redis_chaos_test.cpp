@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Real processes at a Redis server. Processes or the server are killed and stopped.
+// Real processes at a Redis server: what depends on its TTL and on a server that is stopped; what
+// holds at every store: store_chaos_test.
 
 #include "chaos/actor_process.hpp"
 #include "chaos/chaos_test.hpp"
@@ -42,15 +43,6 @@ protected:
         }
     }
 
-    /// Waits until this many sessions are left: heartbeats of the living reap the dead.
-    void sessions(int count) {
-        const auto end = clock::now() + 10s;
-        while (admin_.command({"ZCARD", "mortise:d"}).number != count) {
-            ASSERT_LT(clock::now(), end) << "the dead are not buried";
-            std::this_thread::sleep_for(1ms);
-        }
-    }
-
     void expect_nothing_left() {
         for (const auto& key : admin_.command({"KEYS", "*"}).texts())
             EXPECT_TRUE(key == "mortise:id" || key == "mortise:t" || key == "mortise:u") << key;
@@ -87,97 +79,6 @@ TEST_F(RedisChaos, AKilledHolderIsReplacedAtMost100MillisecondsAfterItsTtl) {
         stop(*waiter);
         expect_nothing_left();
     }
-}
-
-TEST_F(RedisChaos, HolderAndNextWaiterDieTogether) {
-    const auto holder = start();
-    const auto next = start();
-    const auto last = start();
-    holder->acquire("door");
-    next->tell("acquire door");
-    queued(2);
-    last->tell("acquire door");
-    queued(3);
-    next->send(SIGKILL);
-    const machine_delay delay;
-    const auto killed = holder->kill();
-    const auto line = last->hear("held door", 5s);
-    ASSERT_TRUE(line);
-    EXPECT_LT(
-        static_cast<double>(time_in(*line) - killed) / 1e6, takeover_max_ms + delay.so_far().count()
-    );
-    sessions(1);
-    stop(*last);
-    expect_nothing_left();
-}
-
-TEST_F(RedisChaos, AWaiterThatIsKilledWhileThereAreOthersHoldsNobodyUp) {
-    const auto holder = start();
-    const auto next = start();
-    const auto last = start();
-    holder->acquire("door");
-    next->tell("acquire door");
-    queued(2);
-    last->tell("acquire door");
-    queued(3);
-    const machine_delay delay;
-    const auto killed = next->kill();
-    holder->tell("release door");
-    EXPECT_TRUE(holder->hear("released door"));
-    const auto line = last->hear("held door", 5s);
-    ASSERT_TRUE(line);
-    EXPECT_LT(
-        static_cast<double>(time_in(*line) - killed) / 1e6, takeover_max_ms + delay.so_far().count()
-    );
-    sessions(2);
-    stop(*last);
-    stop(*holder);
-    expect_nothing_left();
-}
-
-TEST_F(RedisChaos, AStoppedHolderIsReplacedAndItsLateWriteIsRefused) {
-    const auto holder = start();
-    const auto waiter = start();
-    const auto first = holder->acquire("door");
-    holder->tell("raise door");
-    EXPECT_TRUE(holder->hear("raised door"));
-    waiter->tell("acquire door");
-    queued(2);
-    holder->send(SIGSTOP);
-    const auto line = waiter->hear("held door", 5s);
-    ASSERT_TRUE(line);
-    EXPECT_GT(token_in(*line), first);
-    waiter->tell("raise door");
-    EXPECT_TRUE(waiter->hear("raised door"));
-    holder->tell("state door");
-    holder->tell("write door late");
-    holder->send(SIGCONT);
-    const auto state = holder->hear("state door");
-    ASSERT_TRUE(state);
-    EXPECT_NE(words_of(*state).at(2), "held");
-    EXPECT_TRUE(holder->hear("refused door"));
-    stop(*waiter);
-    stop(*holder);
-    expect_nothing_left();
-}
-
-TEST_F(RedisChaos, AShortStopOfTheHolderLosesNothing) {
-    const auto holder = start();
-    const auto waiter = start();
-    holder->acquire("door");
-    waiter->tell("acquire door");
-    queued(2);
-    holder->send(SIGSTOP);
-    std::this_thread::sleep_for(ttl / 4);
-    holder->send(SIGCONT);
-    EXPECT_FALSE(waiter->hear("held door", 2 * ttl));
-    holder->tell("state door");
-    EXPECT_EQ(holder->hear("state door"), "state door held");
-    holder->tell("release door");
-    EXPECT_TRUE(waiter->hear("held door", 2s));
-    stop(*waiter);
-    stop(*holder);
-    expect_nothing_left();
 }
 
 TEST_F(RedisChaos, TheGrantOfAStoppedWaiterPassesOnAfterItsTtl) {
