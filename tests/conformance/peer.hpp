@@ -67,6 +67,11 @@ public:
     /// All events that have come and were not taken yet.
     std::deque<event> take_events() { return std::exchange(events_, {}); }
 
+    /// Whether a heartbeat of this session counts that many, where the store counts at all.
+    bool has_counted(const heartbeat& beat, std::uint64_t grants, std::uint64_t requests) const {
+        return !store_->traits().counts || (beat.grants == grants && beat.requests == requests);
+    }
+
     store& port() { return *store_; }
     request_id last_id() const { return last_id_; }
     const session_id& id() const { return start_.id; }

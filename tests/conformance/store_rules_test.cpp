@@ -318,13 +318,28 @@ private:
             // After this, every event that has arrived is told.
             co_await asio::post(harness_.executor(), asio::use_awaitable);
             co_await asio::post(harness_.executor(), asio::use_awaitable);
-            say(std::to_string(beat->grants) + " grants, " + std::to_string(beat->requests));
+            say(counts_of(who, *beat));
             co_await tell(who);
         }
         for (const auto& each : peers_) {
             if (of_ == wishes::watched)
                 co_await each->port().watch();
         }
+    }
+
+    // A store that counts nothing must have shown as many as another one counts.
+    std::string counts_of(unsigned who, const heartbeat& beat) {
+        std::uint64_t grants = beat.grants;
+        std::uint64_t requests = beat.requests;
+        if (!peers_[who]->port().traits().counts) {
+            const auto& entries = views_[who].entries;
+            const auto granted = std::count_if(entries.begin(), entries.end(), [](auto& each) {
+                return each.granted;
+            });
+            grants = static_cast<std::uint64_t>(granted);
+            requests = entries.size() - grants;
+        }
+        return std::to_string(grants) + " grants, " + std::to_string(requests);
     }
 
     // Takes the events of a session, and waits for those that the other store has told: a push may

@@ -19,6 +19,7 @@ MAY_KNOW = {
     "store/link": set(),
     "store/memory": {"base", "core", "store"},
     "store/sqlite": {"base", "core", "sqlite", "store", "url"},
+    "store/sql": {"base", "core", "store", "store/link"},
     "store/redis": {"base", "core", "store", "store/link", "tls", "url"},
     "db": {"base", "sqlite"},
     "fence": {"base", "core", "sqlite"},

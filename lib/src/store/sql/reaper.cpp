@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "store/sql/reaper.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+
+#include <limits>
+#include <set>
+#include <utility>
+
+namespace mortise::store_detail {
+
+void reaper::begin(const sql_beat& found) {
+    const bool over = quarantined_ && found.quarantine <= clock::duration::zero();
+    if (at_work_ || (found.dead.empty() && found.ended.empty() && !over))
+        return;
+    at_work_ = true;
+    asio::co_spawn(
+        link_->executor(), work(shared_from_this(), found.dead, found.ended, over), asio::detached
+    );
+}
+
+// Whatever fails is found again by the next heartbeat, here or at another client.
+asio::awaitable<void> reaper::work(
+    [[maybe_unused]] std::shared_ptr<reaper> self,
+    std::vector<core::session_key> dead,
+    std::vector<std::string> ended,
+    bool advance
+) {
+    error_code failed;
+    for (std::size_t i = 0; !failed && i < dead.size(); ++i) {
+        auto marking = link_->gateway().mark_dead(dead[i]);
+        const auto marked = co_await std::move(marking);
+        if (!marked) {
+            failed = marked.error();
+        } else if (*marked) {
+            auto reaping = reap(dead[i]);
+            failed = co_await std::move(reaping);
+        }
+    }
+    for (std::size_t i = 0; !failed && i < ended.size(); ++i) {
+        auto expiring = expire(ended[i]);
+        failed = co_await std::move(expiring);
+    }
+    if (!failed && advance) {
+        auto advancing = advance_own();
+        failed = co_await std::move(advancing);
+        quarantined_ = quarantined_ && failed;
+    }
+    at_work_ = false;
+}
+
+asio::awaitable<error_code> reaper::reap(core::session_key key) {
+    const auto kept = shared_from_this();
+    for (bool left = true; left;) {
+        auto freeing = free_portion(key, left);
+        if (const error_code failed = co_await std::move(freeing))
+            co_return failed;
+    }
+    auto forgetting = link_->gateway().forget(key);
+    co_return co_await std::move(forgetting);
+}
+
+asio::awaitable<error_code> reaper::free_portion(core::session_key key, bool& left) {
+    auto looking = link_->gateway().entries(key, portion);
+    const auto found = co_await std::move(looking);
+    if (!found)
+        co_return found.error();
+    left = !found->places.empty();
+    std::set<std::string> names;
+    for (const auto& each : found->places)
+        names.insert(each.entry.name);
+    for (const auto& name : names) {
+        lock_runner::operation free = [key](core::lock_engine& engine, loaded_rows&) {
+            std::size_t budget = std::numeric_limits<std::size_t>::max();
+            engine.reap(key, budget);
+        };
+        auto running = runner_.run(name, {}, std::move(free));
+        if (const error_code failed = co_await std::move(running))
+            co_return failed;
+    }
+    co_return error_code();
+}
+
+asio::awaitable<error_code> reaper::expire(std::string name) {
+    lock_runner::operation end = [](core::lock_engine& engine, loaded_rows&) {
+        std::size_t budget = std::numeric_limits<std::size_t>::max();
+        engine.expire(budget);
+    };
+    return runner_.run(std::move(name), {}, std::move(end));
+}
+
+// Each session grants on the locks that it waits for: together these are all.
+asio::awaitable<error_code> reaper::advance_own() {
+    auto looking =
+        link_->gateway().entries(link_->actor().key, std::numeric_limits<std::size_t>::max());
+    const auto found = co_await std::move(looking);
+    if (!found)
+        co_return found.error();
+    for (const auto& each : found->places) {
+        if (each.entry.granted)
+            continue;
+        const std::string name = each.entry.name;
+        lock_runner::operation grant = [name](core::lock_engine& engine, loaded_rows&) {
+            engine.advance(name);
+        };
+        auto running = runner_.run(name, {}, std::move(grant));
+        if (const error_code failed = co_await std::move(running))
+            co_return failed;
+    }
+    co_return error_code();
+}
+
+}  // namespace mortise::store_detail

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "store/sql/sql_link.hpp"
+
+#include "mortise/coro/detail/with_code.hpp"
+
+#include <limits>
+#include <utility>
+
+namespace mortise::store_detail {
+
+lock_turn::lock_turn(
+    std::shared_ptr<sql_link> link,
+    std::string name,
+    std::shared_ptr<coro::mutex> mutex,
+    coro::mutex_guard guard
+)
+    : link_(std::move(link)),
+      name_(std::move(name)),
+      mutex_(std::move(mutex)),
+      guard_(std::move(guard)) {}
+
+// The last one forgets the lock: this object and the link are the only ones that know its mutex.
+lock_turn::~lock_turn() {
+    if (mutex_ && mutex_.use_count() == 2)
+        link_->turns_.erase(name_);
+}
+
+sql_link::sql_link(std::shared_ptr<sql_gateway> gateway, reconnect_pauses pauses)
+    : session_link(std::move(pauses)),
+      gateway_(std::move(gateway)),
+      // Stays positive in the signed columns of SQL, however many writes follow.
+      stamp_(random_id::draw().low >> 2) {}
+
+void sql_link::attach(
+    asio::any_io_executor strand, store_events& events, std::shared_ptr<coro::time_source> time
+) {
+    const std::weak_ptr weak(std::static_pointer_cast<sql_link>(shared_from_this()));
+    gateway_->start(
+        strand,
+        time,
+        [weak](const sql_push& push) {
+            if (const auto self = weak.lock())
+                self->hear(push);
+        },
+        [weak] {
+            if (const auto self = weak.lock())
+                self->connection_closed();
+        }
+    );
+    session_link::attach(std::move(strand), events, std::move(time));
+}
+
+void sql_link::begin_session() {
+    key_ = 0;
+}
+
+asio::awaitable<result<resumed>> sql_link::prove() {
+    const auto sent = now();
+    auto proving = gateway_->prove(session());
+    const auto proof = co_await std::move(proving);
+    if (!proof)
+        co_return remember(proof.error(), gateway_->explain());
+    key_ = proof->key;
+    domain_ = proof->domain;
+    auto looking = gateway_->entries(key_, std::numeric_limits<std::size_t>::max());
+    const auto found = co_await std::move(looking);
+    if (!found)
+        co_return remember(found.error(), gateway_->explain());
+    if (!found->alive)
+        co_return error_code(errc::session_lost);
+    resumed reply;
+    reply.sent = sent;
+    reply.incarnation = proof->incarnation;
+    reply.domain = domain_;
+    reply.view = view_of(*found, domain_);
+    reply.quarantine = proof->quarantine;
+    co_return reply;
+}
+
+asio::awaitable<error_code>
+sql_link::of_session(std::uint64_t used, asio::awaitable<error_code> call) {
+    const auto kept = shared_from_this();
+    if (used == 0)
+        co_return errc::store_unavailable;
+    const error_code failed = co_await std::move(call);
+    co_return failed ? judge(used, failed) : failed;
+}
+
+// The call may have arrived or not; the server refuses it once it has seen the next generation.
+error_code sql_link::judge(std::uint64_t used, const error_code& failed) {
+    remember(failed, gateway_->explain());
+    if (!is_current(used))
+        return errc::outcome_unknown;
+    if (failed == errc::outcome_unknown)
+        replace_connection();
+    return failed;
+}
+
+asio::awaitable<lock_turn> sql_link::turn(std::string name) {
+    const auto self = std::static_pointer_cast<sql_link>(shared_from_this());
+    auto& known = turns_[name];
+    if (!known)
+        known = std::make_shared<coro::mutex>(strand());
+    const auto mutex = known;
+    if (auto free = mutex->try_lock())
+        co_return lock_turn(self, std::move(name), mutex, std::move(*free));
+    auto locking = mutex->async_lock(coro::detail::with_code);
+    auto locked = co_await std::move(locking);
+    co_return lock_turn(self, std::move(name), mutex, std::move(std::get<1>(locked)));
+}
+
+// A push for an earlier session of this link says nothing of the present one.
+void sql_link::hear(const sql_push& push) {
+    if (push.to != key_)
+        return;
+    store_event event;
+    event.type = push.type;
+    event.id = push.id;
+    event.slot = push.slot;
+    event.contended = push.contended;
+    if (push.token != 0)
+        event.token = {push.token, domain_.of_slot(push.slot)};
+    tell_now(event);
+}
+
+session_view view_of(const sql_entries& found, const token_domain& domain) {
+    session_view view;
+    view.changes = found.changes;
+    for (const auto& [entry, contended] : found.places) {
+        session_entry seen;
+        seen.id = entry.id;
+        seen.name = entry.name;
+        seen.granted = entry.granted;
+        if (entry.granted) {
+            seen.token = {entry.token, domain.of_slot(entry.slot)};
+            seen.slot = entry.slot;
+            seen.contended = contended;
+            seen.age = found.now - entry.since;
+        }
+        view.entries.push_back(std::move(seen));
+    }
+    return view;
+}
+
+}  // namespace mortise::store_detail

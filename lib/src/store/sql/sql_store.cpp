@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "store/break_note.hpp"
+#include "store/drawn_bases.hpp"
+#include "store/sql/lock_runner.hpp"
+#include "store/sql/reaper.hpp"
+#include "store/sql/sql_link.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace mortise {
+namespace {
+
+using store_detail::loaded_rows;
+using store_detail::lock_runner;
+using store_detail::reaper;
+using store_detail::sql_actor;
+using store_detail::sql_gateway;
+using store_detail::sql_link;
+
+class sql_store final : public store {
+public:
+    explicit sql_store(std::shared_ptr<sql_link> link)
+        : link_(std::move(link)), runner_(link_), reaper_(std::make_shared<reaper>(link_)) {}
+    ~sql_store() override { link_->detach(); }
+
+    store_traits traits() const noexcept override { return link_->gateway().traits(); }
+
+    void attach(
+        asio::any_io_executor strand, store_events& events, std::shared_ptr<coro::time_source> time
+    ) override {
+        link_->attach(std::move(strand), events, std::move(time));
+    }
+
+    void detach() noexcept override { link_->detach(); }
+
+    asio::awaitable<result<resumed>> resume(session_start start) override {
+        auto opening = link_->open(std::move(start));
+        auto reply = co_await std::move(opening);
+        if (reply)
+            reaper_->note_quarantine(reply->quarantine);
+        co_return reply;
+    }
+
+    asio::awaitable<error_code> end() override {
+        auto settling = link_->settled();
+        co_await std::move(settling);
+        const auto actor = link_->actor();
+        auto ending = link_->of_session(link_->in_use(), end_and_reap(actor));
+        const error_code failed = co_await std::move(ending);
+        if (!failed)
+            link_->ended();
+        co_return failed;
+    }
+
+    asio::awaitable<result<answer>> request(lock_request request) override {
+        auto asking = link_->turn(request.name);
+        const auto turn = co_await std::move(asking);
+        result<answer> reply = answer();
+        lock_runner::operation work = [&](core::lock_engine& engine, loaded_rows&) {
+            reply = engine.request(link_->actor().key, request);
+        };
+        auto running = run(request.name, request.id, std::move(work));
+        if (const error_code failed = co_await std::move(running))
+            co_return failed;
+        if (reply && reply->token)
+            reply->token.domain = link_->domain().of_slot(reply->slot);
+        co_return reply;
+    }
+
+    asio::awaitable<error_code> withdraw(std::string name, request_id id) override {
+        auto asking = link_->turn(name);
+        const auto turn = co_await std::move(asking);
+        lock_runner::operation work = [&](core::lock_engine& engine, loaded_rows&) {
+            engine.withdraw(link_->actor().key, name, id);
+        };
+        auto running = run(name, 0, std::move(work));
+        co_return co_await std::move(running);
+    }
+
+    asio::awaitable<result<bool>> release(grant held) override {
+        auto asking = link_->turn(held.name);
+        const auto turn = co_await std::move(asking);
+        const auto slot = held.token.domain.slot_in(link_->domain());
+        if (!slot)
+            co_return false;
+        bool released = false;
+        lock_runner::operation work = [&](core::lock_engine& engine, loaded_rows&) {
+            released =
+                engine.release(link_->actor().key, {held.name, held.id, held.token.value, *slot});
+        };
+        auto running = run(held.name, 0, std::move(work));
+        if (const error_code failed = co_await std::move(running))
+            co_return failed;
+        co_return released;
+    }
+
+    asio::awaitable<result<heartbeat>> beat(proof_number) override {
+        const clock::time_point sent = link_->now();
+        auto beating = link_->of_session(link_->in_use(), link_->gateway().beat(link_->actor()));
+        const auto found = co_await std::move(beating);
+        if (!found)
+            co_return found.error();
+        link_->compare_watching(found->watches);
+        reaper_->begin(*found);
+        reaper_->note_quarantine(found->quarantine);
+        heartbeat reply;
+        reply.sent = sent;
+        reply.incarnation = found->incarnation;
+        reply.changes = found->changes;
+        reply.quarantine = found->quarantine;
+        reply.next_deadline = found->next_deadline;
+        co_return reply;
+    }
+
+    asio::awaitable<result<session_view>> look(proof_number) override {
+        const auto actor = link_->actor();
+        constexpr auto all = std::numeric_limits<std::size_t>::max();
+        auto looking = link_->of_session(link_->in_use(), link_->gateway().entries(actor.key, all));
+        const auto found = co_await std::move(looking);
+        if (!found)
+            co_return found.error();
+        if (!found->alive || found->generation > actor.generation)
+            co_return error_code(errc::session_lost);
+        co_return store_detail::view_of(*found, link_->domain());
+    }
+
+    asio::awaitable<result<token_range>> draw(grant held) override {
+        auto asking = link_->turn(held.name);
+        const auto turn = co_await std::move(asking);
+        const auto slot = held.token.domain.slot_in(link_->domain());
+        if (!slot)
+            co_return error_code(errc::lease_lost);
+        result<std::uint64_t> base = error_code(errc::lease_lost);
+        lock_runner::operation work = [&](core::lock_engine& engine, loaded_rows&) {
+            base = engine.draw(
+                link_->actor().key,
+                {held.name, held.id, held.token.value, *slot},
+                store_detail::bases_drawn
+            );
+        };
+        auto running = run(held.name, 0, std::move(work));
+        if (const error_code failed = co_await std::move(running))
+            co_return failed;
+        if (!base)
+            co_return base.error();
+        co_return store_detail::tokens_of(*base, held.token.domain);
+    }
+
+    asio::awaitable<result<std::vector<lock_view>>>
+    list(std::string after, std::size_t limit, std::size_t queue_max) override {
+        constexpr std::size_t portion = 64;
+        const auto link = link_;
+        std::vector<lock_view> views;
+        for (bool more = true; more && views.size() < limit;) {
+            const std::size_t wanted = std::min(portion, limit - views.size());
+            auto listing = link->gateway().list(after, wanted);
+            const auto found = co_await std::move(listing);
+            if (!found)
+                co_return found.error();
+            for (const auto& each : *found) {
+                after = each.name;
+                if (auto view = store_detail::view_of(each, queue_max))
+                    views.push_back(std::move(*view));
+            }
+            more = found->size() == wanted;
+        }
+        co_return views;
+    }
+
+    asio::awaitable<result<std::optional<lock_view>>>
+    inspect(std::string name, std::size_t queue_max) override {
+        const auto link = link_;
+        auto loading =
+            link->gateway().load(sql_actor(), std::move(name), store_detail::row_lock::none);
+        const auto found = co_await std::move(loading);
+        if (!found)
+            co_return found.error();
+        co_return store_detail::view_of(*found, queue_max);
+    }
+
+    asio::awaitable<result<bool>> break_(break_order order) override {
+        bool broken = false;
+        lock_runner::operation work = [&](core::lock_engine& engine, loaded_rows& rows) {
+            broken = false;
+            const auto slot = order.token.domain.slot_in(rows.loaded().domain);
+            if (!slot)
+                return;
+            const auto parties = store_detail::holders_of(rows, order.token.value, *slot);
+            const auto count = engine.break_grants(order.name, order.token.value, *slot);
+            broken = count != 0;
+            if (!broken)
+                return;
+            break_record record;
+            record.at = store_detail::time_of_day();
+            record.name = order.name;
+            record.token = order.token;
+            record.holder = store_detail::holders_text(parties, count);
+            record.who = order.who;
+            record.why = order.why;
+            rows.note_break(std::move(record));
+        };
+        lock_runner runner(link_);
+        auto running = runner.run(order.name, {}, std::move(work));
+        if (const error_code failed = co_await std::move(running))
+            co_return failed;
+        co_return broken;
+    }
+
+    asio::awaitable<result<std::vector<break_record>>>
+    breaks(std::string name, std::size_t limit) override {
+        return link_->gateway().breaks(std::move(name), limit);
+    }
+
+    asio::awaitable<error_code> watch() override {
+        link_->begin_to_watch();
+        return link_->of_session(link_->in_use(), link_->gateway().watch(link_->actor()));
+    }
+
+    asio::awaitable<result<std::vector<store_finding>>> examine() override {
+        return link_->gateway().examine();
+    }
+
+    std::string explain() const override { return link_->explain(); }
+
+private:
+    // Runs an operation of the session.
+    asio::awaitable<error_code>
+    run(std::string name, request_id answered, lock_runner::operation work) {
+        lock_runner::party by;
+        by.actor = link_->actor();
+        by.answered = answered;
+        return link_->of_session(
+            link_->in_use(), runner_.run(std::move(name), by, std::move(work))
+        );
+    }
+
+    asio::awaitable<error_code> end_and_reap(sql_actor actor) {
+        auto ending = link_->gateway().end(actor);
+        if (const error_code failed = co_await std::move(ending))
+            co_return failed;
+        auto reaping = reaper_->reap(actor.key);
+        co_return co_await std::move(reaping);
+    }
+
+    std::shared_ptr<sql_link> link_;
+    lock_runner runner_;
+    std::shared_ptr<reaper> reaper_;
+};
+
+}  // namespace
+
+namespace store_detail {
+
+std::unique_ptr<store>
+make_sql_store(std::shared_ptr<sql_gateway> gateway, reconnect_pauses pauses) {
+    return std::make_unique<sql_store>(
+        std::make_shared<sql_link>(std::move(gateway), std::move(pauses))
+    );
+}
+
+}  // namespace store_detail
+
+}  // namespace mortise
