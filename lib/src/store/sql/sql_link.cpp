@@ -52,6 +52,7 @@ void sql_link::attach(
 
 void sql_link::begin_session() {
     key_ = 0;
+    own_.clear();
 }
 
 asio::awaitable<result<resumed>> sql_link::prove() {
@@ -74,6 +75,7 @@ asio::awaitable<result<resumed>> sql_link::prove() {
     reply.domain = domain_;
     reply.view = view_of(*found, domain_);
     reply.quarantine = proof->quarantine;
+    own_.learn(reply.view);
     co_return reply;
 }
 
@@ -113,6 +115,7 @@ asio::awaitable<lock_turn> sql_link::turn(std::string name) {
 void sql_link::hear(const sql_push& push) {
     if (push.to != key_)
         return;
+    own_.hear(push);
     store_event event;
     event.type = push.type;
     event.id = push.id;

@@ -5,6 +5,7 @@
 #include "mortise/coro/mutex.hpp"
 #include "mortise/token_domain.hpp"
 #include "store/link/session_link.hpp"
+#include "store/sql/own_requests.hpp"
 #include "store/sql/sql_gateway.hpp"
 
 #include <boost/asio/awaitable.hpp>
@@ -56,6 +57,7 @@ public:
     sql_gateway& gateway() const noexcept { return *gateway_; }
     sql_actor actor() const noexcept { return {key_, session().generation}; }
     const token_domain& domain() const noexcept { return domain_; }
+    own_requests& own() noexcept { return own_; }
     /// A number that no other write has.
     sql_stamp next_stamp() noexcept { return ++stamp_; }
 
@@ -91,6 +93,7 @@ private:
     core::session_key key_ = 0;
     token_domain domain_;
     sql_stamp stamp_;
+    own_requests own_;
     /// Of the locks with a call under way.
     std::map<std::string, std::shared_ptr<coro::mutex>> turns_;
 };

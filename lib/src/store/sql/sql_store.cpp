@@ -3,6 +3,7 @@
 #include "store/drawn_bases.hpp"
 #include "store/sql/lock_runner.hpp"
 #include "store/sql/reaper.hpp"
+#include "store/sql/short_ways.hpp"
 #include "store/sql/sql_link.hpp"
 
 #include <algorithm>
@@ -15,6 +16,7 @@ namespace {
 using store_detail::loaded_rows;
 using store_detail::lock_runner;
 using store_detail::reaper;
+using store_detail::short_ways;
 using store_detail::sql_actor;
 using store_detail::sql_gateway;
 using store_detail::sql_link;
@@ -22,7 +24,10 @@ using store_detail::sql_link;
 class sql_store final : public store {
 public:
     explicit sql_store(std::shared_ptr<sql_link> link)
-        : link_(std::move(link)), runner_(link_), reaper_(std::make_shared<reaper>(link_)) {}
+        : link_(std::move(link)),
+          ways_(link_),
+          runner_(link_),
+          reaper_(std::make_shared<reaper>(link_)) {}
     ~sql_store() override { link_->detach(); }
 
     store_traits traits() const noexcept override { return link_->gateway().traits(); }
@@ -57,42 +62,45 @@ public:
     asio::awaitable<result<answer>> request(lock_request request) override {
         auto asking = link_->turn(request.name);
         const auto turn = co_await std::move(asking);
-        result<answer> reply = answer();
-        lock_runner::operation work = [&](core::lock_engine& engine, loaded_rows&) {
-            reply = engine.request(link_->actor().key, request);
-        };
-        auto running = run(request.name, request.id, std::move(work));
-        if (const error_code failed = co_await std::move(running))
-            co_return failed;
-        if (reply && reply->token)
-            reply->token.domain = link_->domain().of_slot(reply->slot);
+        auto deciding = decide(request);
+        const auto reply = co_await std::move(deciding);
+        ways_.note(request, reply);
         co_return reply;
     }
 
     asio::awaitable<error_code> withdraw(std::string name, request_id id) override {
         auto asking = link_->turn(name);
         const auto turn = co_await std::move(asking);
-        lock_runner::operation work = [&](core::lock_engine& engine, loaded_rows&) {
-            engine.withdraw(link_->actor().key, name, id);
-        };
-        auto running = run(name, 0, std::move(work));
-        co_return co_await std::move(running);
+        auto trying = ways_.withdraw(name, id);
+        const auto done = co_await std::move(trying);
+        if (!done)
+            co_return done.error();
+        if (!*done) {
+            auto running = withdraw_generally(name, id);
+            if (const error_code failed = co_await std::move(running))
+                co_return failed;
+        }
+        link_->own().erase(id);
+        co_return error_code();
     }
 
     asio::awaitable<result<bool>> release(grant held) override {
         auto asking = link_->turn(held.name);
         const auto turn = co_await std::move(asking);
-        const auto slot = held.token.domain.slot_in(link_->domain());
-        if (!slot)
-            co_return false;
-        bool released = false;
-        lock_runner::operation work = [&](core::lock_engine& engine, loaded_rows&) {
-            released =
-                engine.release(link_->actor().key, {held.name, held.id, held.token.value, *slot});
-        };
-        auto running = run(held.name, 0, std::move(work));
-        if (const error_code failed = co_await std::move(running))
-            co_return failed;
+        auto trying = ways_.release(held);
+        const auto found = co_await std::move(trying);
+        if (!found)
+            co_return found.error();
+        bool released = found->value_or(false);
+        if (!*found) {
+            auto running = release_generally(held);
+            const auto reply = co_await std::move(running);
+            if (!reply)
+                co_return reply.error();
+            released = *reply;
+        }
+        if (released)
+            link_->own().erase(held.id);
         co_return released;
     }
 
@@ -123,7 +131,10 @@ public:
             co_return found.error();
         if (!found->alive || found->generation > actor.generation)
             co_return error_code(errc::session_lost);
-        co_return store_detail::view_of(*found, link_->domain());
+        auto view = store_detail::view_of(*found, link_->domain());
+        if (link_->actor().key == actor.key)
+            link_->own().learn(view);
+        co_return view;
     }
 
     asio::awaitable<result<token_range>> draw(grant held) override {
@@ -225,6 +236,48 @@ public:
     std::string explain() const override { return link_->explain(); }
 
 private:
+    asio::awaitable<result<answer>> decide(lock_request request) {
+        auto trying = ways_.request(request);
+        const auto found = co_await std::move(trying);
+        if (!found)
+            co_return found.error();
+        if (*found)
+            co_return **found;
+        result<answer> reply = answer();
+        lock_runner::operation work = [&](core::lock_engine& engine, loaded_rows&) {
+            reply = engine.request(link_->actor().key, request);
+        };
+        auto running = run(request.name, request.id, std::move(work));
+        if (const error_code failed = co_await std::move(running))
+            co_return failed;
+        if (reply && reply->token)
+            reply->token.domain = link_->domain().of_slot(reply->slot);
+        co_return reply;
+    }
+
+    asio::awaitable<error_code> withdraw_generally(std::string name, request_id id) {
+        lock_runner::operation work = [&](core::lock_engine& engine, loaded_rows&) {
+            engine.withdraw(link_->actor().key, name, id);
+        };
+        auto running = run(name, 0, std::move(work));
+        co_return co_await std::move(running);
+    }
+
+    asio::awaitable<result<bool>> release_generally(grant held) {
+        const auto slot = held.token.domain.slot_in(link_->domain());
+        if (!slot)
+            co_return false;
+        bool released = false;
+        lock_runner::operation work = [&](core::lock_engine& engine, loaded_rows&) {
+            released =
+                engine.release(link_->actor().key, {held.name, held.id, held.token.value, *slot});
+        };
+        auto running = run(held.name, 0, std::move(work));
+        if (const error_code failed = co_await std::move(running))
+            co_return failed;
+        co_return released;
+    }
+
     // Runs an operation of the session.
     asio::awaitable<error_code>
     run(std::string name, request_id answered, lock_runner::operation work) {
@@ -245,6 +298,7 @@ private:
     }
 
     std::shared_ptr<sql_link> link_;
+    short_ways ways_;
     lock_runner runner_;
     std::shared_ptr<reaper> reaper_;
 };

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_STORE_SQL_SHORT_WAYS_HPP
+#define MORTISE_STORE_SQL_SHORT_WAYS_HPP
+
+#include "mortise/store_types.hpp"
+#include "store/sql/own_requests.hpp"
+#include "store/sql/sql_link.hpp"
+
+#include <boost/asio/awaitable.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace mortise::store_detail {
+
+/// The frequent operations on plain locks, each a message that the server decides by itself. A
+/// server that finds the lock in another state does nothing; then the general way decides, so these
+/// need no rule of their own but for the plain case.
+///
+/// Each function says nothing if the general way must be gone. They are called in the turn of the
+/// lock.
+///
+/// @par Threads The strand of the link.
+class short_ways {
+public:
+    explicit short_ways(std::shared_ptr<sql_link> link) : link_(std::move(link)) {}
+
+    /// Takes the lock if it is free, or joins its queue.
+    asio::awaitable<result<std::optional<answer>>> request(lock_request request);
+
+    /// Frees the lock, or passes it on to the first waiter. If somebody is known to wait, passing
+    /// on is tried first; which also frees a lock that nobody waits for.
+    asio::awaitable<result<std::optional<bool>>> release(grant held);
+
+    /// Leaves the queue, or gives up the grant that came meanwhile. @return whether it is done.
+    asio::awaitable<result<bool>> withdraw(std::string name, request_id id);
+
+    /// Notes the answer of either way, so that later calls choose well.
+    void note(const lock_request& request, const result<answer>& reply);
+
+private:
+    asio::awaitable<result<bool>> pass_on(std::string name, request_id id, std::uint64_t base);
+
+    std::shared_ptr<sql_link> link_;
+};
+
+}  // namespace mortise::store_detail
+
+#endif
