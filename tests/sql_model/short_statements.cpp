@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
 // The short ways, with the conditions of the statements of the facts on SQL locks.
-#include "core/planted_bug.hpp"
 #include "sql_model/sql_tables.hpp"
 
 #include <algorithm>
@@ -82,8 +81,7 @@ sql_tables::stored_lock* sql_tables::held_plainly(
     if (found == locks_.end() || !acts(actor, now) || watched_ != 0)
         return nullptr;
     const auto& row = found->second.row;
-    const bool mine = (row.holder == actor.key && row.request == id && row.base == base) ||
-                      (row.holder != 0 && MORTISE_PLANTED(release_without_compare));
+    const bool mine = row.holder == actor.key && row.request == id && row.base == base;
     return mine && row.rest == 0 && free_for(found->second, 0, now) ? &found->second : nullptr;
 }
 

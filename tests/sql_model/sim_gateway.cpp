@@ -40,8 +40,10 @@ template <class R>
 asio::awaitable<result<R>> sim_gateway::ask(work<R> transaction) {
     const auto answered = std::make_shared<std::optional<result<R>>>();
     std::function<result<R>()> there = [base = base_, transaction, answered] {
-        if (!*answered)
+        if (!*answered) {
+            ++base->counts().transactions;
             answered->emplace(transaction(*base));
+        }
         return **answered;
     };
     return sim::rpc<R>(self_, base_->host(), std::move(there), call_max_);
@@ -138,14 +140,22 @@ asio::awaitable<result<sql_lock>>
 sim_gateway::load(sql_actor actor, std::string name, store_detail::row_lock mode) {
     const std::uint64_t locker = mode == store_detail::row_lock::taken ? locker_ : 0;
     return ask<sql_lock>([actor, name = std::move(name), locker](sim_database& at) {
+        at.counts().row_locks += locker != 0 ? 1u : 0u;
         return at.tables().load(at.now(), actor, name, locker);
     });
 }
 
 asio::awaitable<result<bool>> sim_gateway::store(sql_lock_change change) {
-    return ask<bool>([change = std::move(change), locker = locker_](sim_database& at) {
-        return at.tables().store(at.now(), change, locker);
-    });
+    return ask<bool>(
+        [change = std::move(change), locker = locker_](sim_database& at) -> result<bool> {
+            auto& losing = at.counts().writes_to_lose;
+            if (losing != 0) {
+                --losing;
+                return false;
+            }
+            return at.tables().store(at.now(), change, locker);
+        }
+    );
 }
 
 asio::awaitable<result<sql_entries>> sim_gateway::entries(session_key key, std::size_t limit) {

@@ -36,6 +36,14 @@ public:
     bool short_ways_closed() const noexcept { return short_ways_closed_; }
     std::uint64_t next_locker() noexcept { return ++lockers_; }
 
+    /// What a test counts, and what it makes go wrong.
+    struct tally {
+        std::size_t transactions = 0;
+        std::size_t row_locks = 0;       ///< Loads that took one.
+        std::size_t writes_to_lose = 0;  ///< So many compared writes find another stamp.
+    };
+    tally& counts() noexcept { return counts_; }
+
 private:
     void notify(const store_detail::sql_push& push);
 
@@ -44,6 +52,7 @@ private:
     std::size_t pushes_to_lose_ = 0;
     bool short_ways_closed_ = false;
     std::uint64_t lockers_ = 0;
+    tally counts_;
     sql_tables tables_;
 };
 
@@ -69,6 +78,11 @@ public:
     void lose_pushes(std::size_t count) { base_->lose_pushes(count); }
     /// Makes every operation go the general way.
     void close_short_ways(bool closed) { base_->close_short_ways(closed); }
+
+    /// Makes the next `count` compared writes lose, as if others had been faster.
+    void lose_writes(std::size_t count) { base_->counts().writes_to_lose = count; }
+    std::size_t transactions() const { return base_->counts().transactions; }
+    std::size_t row_locks() const { return base_->counts().row_locks; }
 
     /// Both zero when nothing was left behind.
     std::size_t sessions() const { return base_->tables().sessions(); }

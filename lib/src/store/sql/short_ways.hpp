@@ -19,6 +19,9 @@ namespace mortise::store_detail {
 /// server that finds the lock in another state does nothing; then the general way decides, so these
 /// need no rule of their own but for the plain case.
 ///
+/// Messages: acquire 1, release 1, hand-over 1 and a push, cancel 1, or 2 if the grant came
+/// meanwhile; one more for each way that misses. Of other modes 2 each, and 2 for each conflict.
+///
 /// Each function says nothing if the general way must be gone. They are called in the turn of the
 /// lock.
 ///
@@ -27,17 +30,23 @@ class short_ways {
 public:
     explicit short_ways(std::shared_ptr<sql_link> link) : link_(std::move(link)) {}
 
-    /// Takes the lock if it is free, or joins its queue.
+    /// Takes the lock if it is free, or joins its queue. Not for a session that may have asked for
+    /// the lock before: the statement would make a second entry of it. So a request whose answer
+    /// was lost is repeated by the general way, which finds it.
     asio::awaitable<result<std::optional<answer>>> request(lock_request request);
 
     /// Frees the lock, or passes it on to the first waiter. If somebody is known to wait, passing
-    /// on is tried first; which also frees a lock that nobody waits for.
+    /// on is tried first; which also frees a lock that nobody waits for. Both compare request and
+    /// token, so a wrong belief frees nothing else.
     asio::awaitable<result<std::optional<bool>>> release(grant held);
 
-    /// Leaves the queue, or gives up the grant that came meanwhile. @return whether it is done.
+    /// Leaves the queue, or gives up the grant that came meanwhile. The place in the queue is known
+    /// from the answer to the request; without it, and for grants, the general way finds the entry.
+    /// @return whether it is done.
     asio::awaitable<result<bool>> withdraw(std::string name, request_id id);
 
-    /// Notes the answer of either way, so that later calls choose well.
+    /// Notes the answer of either way, so that later calls choose well. To be called after each
+    /// `request`, whatever became of it.
     void note(const lock_request& request, const result<answer>& reply);
 
 private:

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "core/planted_bug.hpp"
 #include "store/break_note.hpp"
 #include "store/drawn_bases.hpp"
 #include "store/sql/lock_runner.hpp"
@@ -268,9 +269,16 @@ private:
         if (!slot)
             co_return false;
         bool released = false;
-        lock_runner::operation work = [&](core::lock_engine& engine, loaded_rows&) {
+        lock_runner::operation work = [&](core::lock_engine& engine,
+                                          [[maybe_unused]] loaded_rows& rows) {
             released =
                 engine.release(link_->actor().key, {held.name, held.id, held.token.value, *slot});
+            if (MORTISE_PLANTED(release_without_compare) && !released) {
+                for (const auto& holder : rows.holders(held.name))
+                    engine.release(
+                        holder.session, {held.name, holder.id, holder.token, holder.slot}
+                    );
+            }
         };
         auto running = run(held.name, 0, std::move(work));
         if (const error_code failed = co_await std::move(running))

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: BSL-1.0
+// How many messages the ways of the shell cost, and that nobody is held up by a client that stops
+// between two of them.
+#include "mortise/sim/world.hpp"
+#include "sql_model/sim_sql.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace mortise::sql_model {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// A process with a store, whose calls are begun one by one.
+class user final : private store_events {
+public:
+    user(sim::world& in, sim_sql& server, std::string name)
+        : self(in.add_process(std::move(name))) {
+        self.run([](sim::process&) -> asio::awaitable<void> { co_return; });
+        port = server.make_store(self);
+        port->attach(self.get_executor(), *this, self.time());
+        start_.id = random_id::draw();
+        start_.ttl = 2s;
+    }
+    ~user() { port->detach(); }
+
+    void open() {
+        ++start_.generation;
+        self.spawn(opens());
+    }
+    void ask(std::string name, request_id id, lock_mode mode = {}) {
+        lock_request wanted;
+        wanted.name = std::move(name);
+        wanted.id = id;
+        wanted.mode = mode;
+        self.spawn(asks(std::move(wanted)));
+    }
+    void release() { self.spawn(releases(held)); }
+    void withdraw(std::string name, request_id id) { self.spawn(withdraws(std::move(name), id)); }
+    void beat() { self.spawn(beats()); }
+
+    sim::process& self;
+    std::unique_ptr<store> port;
+    grant held;  ///< The newest.
+    bool opened = false;
+    std::deque<result<answer>> answers;
+    std::vector<bool> released;
+    std::vector<error_code> withdrawn;
+    unsigned granted = 0;  ///< Pushes.
+
+private:
+    void on_store_event(const store_event& event) noexcept override {
+        if (event.type != store_event::kind::granted)
+            return;
+        ++granted;
+        held.id = event.id;
+        held.token = event.token;
+    }
+
+    asio::awaitable<void> opens() {
+        auto start = start_;
+        auto opening = port->resume(std::move(start));
+        const auto reply = co_await std::move(opening);
+        opened = reply.has_value();
+    }
+    asio::awaitable<void> asks(lock_request wanted) {
+        held.name = wanted.name;
+        const auto id = wanted.id;
+        auto asking = port->request(std::move(wanted));
+        auto reply = co_await std::move(asking);
+        if (reply && reply->type == answer::kind::granted) {
+            held.id = id;
+            held.token = reply->token;
+        }
+        answers.push_back(std::move(reply));
+    }
+    asio::awaitable<void> releases(grant given) {
+        auto releasing = port->release(std::move(given));
+        const auto reply = co_await std::move(releasing);
+        released.push_back(reply && *reply);
+    }
+    asio::awaitable<void> withdraws(std::string name, request_id id) {
+        auto leaving = port->withdraw(std::move(name), id);
+        withdrawn.push_back(co_await std::move(leaving));
+    }
+    asio::awaitable<void> beats() {
+        auto beating = port->beat(0);
+        co_await std::move(beating);
+    }
+
+    session_start start_;
+};
+
+class SqlShell : public testing::Test {
+protected:
+    ~SqlShell() override { world_.end(); }
+
+    user& add(std::string name) {
+        users_.push_back(std::make_unique<user>(world_, server_, std::move(name)));
+        users_.back()->open();
+        EXPECT_TRUE(until([&] { return users_.back()->opened; }));
+        return *users_.back();
+    }
+
+    bool until(const std::function<bool()>& done) { return world_.run_until(done, 5s); }
+
+    /// How many transactions the server has done since the last call.
+    std::size_t transactions() {
+        const auto all = server_.transactions();
+        return all - std::exchange(seen_, all);
+    }
+
+    sim::world world_{11};
+    sim_sql server_{world_, "sql"};
+    std::size_t seen_ = 0;
+    std::vector<std::unique_ptr<user>> users_;
+};
+
+TEST_F(SqlShell, FrequentOperationsAreOneMessageEach) {
+    user& alice = add("alice");
+    user& bob = add("bob");
+    transactions();
+    alice.ask("door", 1);
+    ASSERT_TRUE(until([&] { return alice.answers.size() == 1; }));
+    EXPECT_EQ(alice.answers[0]->type, answer::kind::granted);
+    EXPECT_EQ(transactions(), 1u) << "take";
+    alice.release();
+    ASSERT_TRUE(until([&] { return alice.released.size() == 1; }));
+    EXPECT_TRUE(alice.released[0]);
+    EXPECT_EQ(transactions(), 1u) << "release to nobody";
+    alice.ask("door", 2);
+    ASSERT_TRUE(until([&] { return alice.answers.size() == 2; }));
+    transactions();
+    bob.ask("door", 1);
+    ASSERT_TRUE(until([&] { return bob.answers.size() == 1; }));
+    EXPECT_EQ(bob.answers[0]->type, answer::kind::queued);
+    EXPECT_EQ(bob.answers[0]->position, 1u);
+    EXPECT_EQ(transactions(), 1u) << "join";
+    world_.run_for(100ms);  // Alice hears that somebody waits.
+    alice.release();
+    ASSERT_TRUE(until([&] { return bob.granted == 1; }));
+    world_.run_for(100ms);
+    EXPECT_EQ(transactions(), 1u) << "pass on";
+    EXPECT_TRUE(alice.released.back());
+}
+
+TEST_F(SqlShell, AWaiterLeavesByOneMessageAndByTwoIfItWasGrantedMeanwhile) {
+    user& alice = add("alice");
+    user& bob = add("bob");
+    alice.ask("door", 1);
+    ASSERT_TRUE(until([&] { return alice.answers.size() == 1; }));
+    bob.ask("door", 1);
+    ASSERT_TRUE(until([&] { return bob.answers.size() == 1; }));
+    transactions();
+    bob.withdraw("door", 1);
+    ASSERT_TRUE(until([&] { return bob.withdrawn.size() == 1; }));
+    EXPECT_EQ(transactions(), 1u);
+    bob.ask("door", 2);
+    ASSERT_TRUE(until([&] { return bob.answers.size() == 2; }));
+    server_.lose_pushes(1);
+    alice.release();
+    ASSERT_TRUE(until([&] { return alice.released.size() == 1; }));
+    transactions();
+    bob.withdraw("door", 2);
+    ASSERT_TRUE(until([&] { return bob.withdrawn.size() == 2; }));
+    EXPECT_FALSE(bob.withdrawn[1]);
+    EXPECT_EQ(transactions(), 2u);
+    EXPECT_EQ(server_.parties(), 0u);
+}
+
+TEST_F(SqlShell, OtherModesCostAMessageMore) {
+    user& alice = add("alice");
+    transactions();
+    alice.ask("door", 1, lock_mode::shared());
+    ASSERT_TRUE(until([&] { return alice.answers.size() == 1; }));
+    EXPECT_EQ(transactions(), 2u) << "load, store";
+    alice.release();
+    ASSERT_TRUE(until([&] { return alice.released.size() == 1; }));
+    EXPECT_EQ(transactions(), 2u);
+}
+
+TEST_F(SqlShell, CallsForOneLockTakeEffectInTheirOrder) {
+    user& alice = add("alice");
+    alice.ask("door", 1, lock_mode::shared());  // Two messages; the withdrawal would be the first.
+    alice.withdraw("door", 1);
+    ASSERT_TRUE(until([&] { return alice.withdrawn.size() == 1; }));
+    EXPECT_EQ(alice.answers.size(), 1u);
+    EXPECT_EQ(server_.parties(), 0u);
+}
+
+// At each message of the general way, one client stops; the other takes the same lock meanwhile.
+TEST_F(SqlShell, AClientThatStopsBetweenTwoMessagesHoldsNobodyUp) {
+    user& alice = add("alice");
+    user& bob = add("bob");
+    for (std::size_t stop = 1; stop <= 2; ++stop) {
+        const auto name = "door " + std::to_string(stop);
+        const auto before = server_.transactions();
+        alice.ask(name, stop, lock_mode::shared());
+        ASSERT_TRUE(until([&] { return server_.transactions() == before + stop; }));
+        alice.self.pause();
+        bob.ask(name, stop, lock_mode::shared());
+        const auto asked = world_.now();
+        ASSERT_TRUE(until([&] { return bob.answers.size() == stop; }));
+        EXPECT_EQ(bob.answers.back()->type, answer::kind::granted);
+        EXPECT_LT(world_.now() - asked, 100ms);
+        alice.self.resume();
+        ASSERT_TRUE(until([&] { return alice.answers.size() == stop; }));
+        EXPECT_EQ(alice.answers.back()->type, answer::kind::granted);
+        EXPECT_EQ(alice.answers.back()->token, bob.answers.back()->token) << "one phase of readers";
+    }
+}
+
+TEST_F(SqlShell, WhoLosesThreeTimesLocksTheRow) {
+    user& alice = add("alice");
+    server_.lose_writes(3);
+    transactions();
+    alice.ask("door", 1, lock_mode::shared());
+    ASSERT_TRUE(until([&] { return alice.answers.size() == 1; }));
+    EXPECT_EQ(alice.answers[0]->type, answer::kind::granted);
+    EXPECT_EQ(transactions(), 8u) << "four times load and store";
+    EXPECT_EQ(server_.row_locks(), 1u);
+}
+
+TEST_F(SqlShell, ADeadSessionIsReapedLockByLockAndForgotten) {
+    user& alice = add("alice");
+    user& bob = add("bob");
+    for (request_id id = 1; id <= 100; ++id)
+        alice.ask("lock " + std::to_string(id), id);
+    ASSERT_TRUE(until([&] { return alice.answers.size() == 100; }));
+    alice.self.pause();
+    for (int i = 0; i < 30 && server_.sessions() != 1; ++i) {
+        bob.beat();
+        world_.run_for(500ms);
+    }
+    EXPECT_EQ(server_.sessions(), 1u);
+    EXPECT_EQ(server_.parties(), 0u);
+}
+
+TEST_F(SqlShell, AQuarantineEndsWithAGrantToWhoWaits) {
+    add("alice");  // Its TTL is what the next life of the server waits for.
+    server_.restart_after(1ms, false);
+    world_.run_for(10ms);
+    user& bob = add("bob");
+    bob.ask("door", 1);
+    ASSERT_TRUE(until([&] { return bob.answers.size() == 1; }));
+    EXPECT_EQ(bob.answers[0]->type, answer::kind::queued);
+    for (int i = 0; i < 10 && bob.granted == 0; ++i) {
+        bob.beat();
+        world_.run_for(300ms);
+    }
+    EXPECT_EQ(bob.granted, 1u);
+}
+
+}  // namespace
+}  // namespace mortise::sql_model
