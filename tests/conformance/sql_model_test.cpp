@@ -80,7 +80,8 @@ public:
 
 // Users cannot choose this store, so it has no line of its own in the table of guarantees.
 MORTISE_ALL_SUITES(SqlModel, sql_harness)
-MORTISE_ALL_SUITES(SqlGeneralWay, general_way_harness)
+MORTISE_PORT_SUITES(SqlGeneralWay, general_way_harness)
+MORTISE_SWEEP(SqlGeneralWay, FaultSweep, general_way_harness)
 
 }  // namespace
 }  // namespace mortise::test

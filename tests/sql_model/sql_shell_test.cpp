@@ -46,6 +46,9 @@ public:
     void release() { self.spawn(releases(held)); }
     void withdraw(std::string name, request_id id) { self.spawn(withdraws(std::move(name), id)); }
     void beat() { self.spawn(beats()); }
+    void draw() { self.spawn(draws(held)); }
+    void take_away() { self.spawn(takes_away(held)); }
+    void end() { self.spawn(ends()); }
 
     sim::process& self;
     std::unique_ptr<store> port;
@@ -55,6 +58,9 @@ public:
     std::vector<bool> released;
     std::vector<error_code> withdrawn;
     unsigned granted = 0;  ///< Pushes.
+    bool drawn = false;
+    bool broken = false;
+    bool ended = false;
 
 private:
     void on_store_event(const store_event& event) noexcept override {
@@ -96,7 +102,33 @@ private:
         co_await std::move(beating);
     }
 
+    asio::awaitable<void> draws(grant given) {
+        auto drawing = port->draw(std::move(given));
+        drawn = (co_await std::move(drawing)).has_value();
+    }
+    asio::awaitable<void> takes_away(grant given) {
+        break_order order;
+        order.name = given.name;
+        order.token = given.token;
+        auto breaking = port->break_(std::move(order));
+        const auto reply = co_await std::move(breaking);
+        broken = reply && *reply;
+    }
+    asio::awaitable<void> ends() {
+        auto ending = port->end();
+        ended = !co_await std::move(ending);
+    }
+
     session_start start_;
+};
+
+/// An operation of Alice, who is stopped in it.
+struct stopped_operation {
+    const char* name;
+    bool holds;  ///< Whether she has the lock when it begins.
+    bool waits;  ///< Or waits for it behind another one.
+    std::function<void(user&)> begin;
+    std::function<bool(const user&)> ended;
 };
 
 class SqlShell : public testing::Test {
@@ -111,6 +143,9 @@ protected:
     }
 
     bool until(const std::function<bool()>& done) { return world_.run_until(done, 5s); }
+
+    /// @return whether the operation has more messages than that.
+    bool stop_after(const stopped_operation& operation, std::size_t stop);
 
     /// How many transactions the server has done since the last call.
     std::size_t transactions() {
@@ -196,25 +231,93 @@ TEST_F(SqlShell, CallsForOneLockTakeEffectInTheirOrder) {
     EXPECT_EQ(server_.parties(), 0u);
 }
 
-// At each message of the general way, one client stops; the other takes the same lock meanwhile.
-TEST_F(SqlShell, AClientThatStopsBetweenTwoMessagesHoldsNobodyUp) {
+TEST_F(SqlShell, AGrantInAMixedLockThatIsWithdrawnPassesOn) {
     user& alice = add("alice");
     user& bob = add("bob");
-    for (std::size_t stop = 1; stop <= 2; ++stop) {
-        const auto name = "door " + std::to_string(stop);
-        const auto before = server_.transactions();
-        alice.ask(name, stop, lock_mode::shared());
-        ASSERT_TRUE(until([&] { return server_.transactions() == before + stop; }));
-        alice.self.pause();
-        bob.ask(name, stop, lock_mode::shared());
-        const auto asked = world_.now();
-        ASSERT_TRUE(until([&] { return bob.answers.size() == stop; }));
-        EXPECT_EQ(bob.answers.back()->type, answer::kind::granted);
-        EXPECT_LT(world_.now() - asked, 100ms);
-        alice.self.resume();
-        ASSERT_TRUE(until([&] { return alice.answers.size() == stop; }));
-        EXPECT_EQ(alice.answers.back()->type, answer::kind::granted);
-        EXPECT_EQ(alice.answers.back()->token, bob.answers.back()->token) << "one phase of readers";
+    user& carol = add("carol");
+    alice.ask("door", 1);
+    ASSERT_TRUE(until([&] { return alice.answers.size() == 1; }));
+    bob.ask("door", 1);
+    ASSERT_TRUE(until([&] { return bob.answers.size() == 1; }));
+    carol.ask("door", 1, lock_mode::shared());
+    ASSERT_TRUE(until([&] { return carol.answers.size() == 1; }));
+    server_.lose_pushes(1);
+    alice.release();
+    ASSERT_TRUE(until([&] { return alice.released.size() == 1; }));
+    EXPECT_EQ(bob.granted, 0u) << "it does not know of its grant";
+    bob.withdraw("door", 1);
+    EXPECT_TRUE(until([&] { return carol.granted == 1; }));
+    EXPECT_EQ(server_.parties(), 1u);
+}
+
+std::vector<stopped_operation> stopped_operations() {
+    const auto answered = [](const user& at) { return at.answers.size() == 1; };
+    const auto released = [](const user& at) { return at.released.size() == 1; };
+    const auto withdrawn = [](const user& at) { return at.withdrawn.size() == 1; };
+    const auto ask = [](user& at) { at.ask("door", 2); };
+    const auto share = [](user& at) { at.ask("door", 2, lock_mode::shared()); };
+    const auto release = [](user& at) { at.release(); };
+    const auto withdraw = [](user& at) { at.withdraw("door", 1); };
+    const auto draw = [](user& at) { at.draw(); };
+    const auto take_away = [](user& at) { at.take_away(); };
+    const auto end = [](user& at) { at.end(); };
+    return {
+        {"Take", false, false, ask, answered},
+        {"Share", false, false, share, answered},
+        {"Release", true, false, release, released},
+        {"Join", false, false, ask, answered},
+        {"Withdraw", false, true, withdraw, withdrawn},
+        {"GiveBack", true, false, withdraw, withdrawn},
+        {"Draw", true, false, draw, [](const user& at) { return at.drawn; }},
+        {"Break", true, false, take_away, [](const user& at) { return at.broken; }},
+        {"End", true, false, end, [](const user& at) { return at.ended; }},
+    };
+}
+
+bool SqlShell::stop_after(const stopped_operation& operation, std::size_t stop) {
+    const std::size_t first = users_.size();
+    user& alice = add("alice");
+    user& bob = add("bob");
+    user& carol = add("carol");
+    if (operation.waits || operation.name == std::string("Join"))
+        carol.ask("door", 1);
+    world_.run_for(10ms);
+    if (operation.holds || operation.waits)
+        alice.ask("door", 1);
+    world_.run_for(10ms);
+    alice.answers.clear();
+    const auto before = server_.transactions();
+    operation.begin(alice);
+    const auto done = [&] { return operation.ended(alice); };
+    until([&] { return done() || server_.transactions() == before + stop; });
+    const bool more = !done();
+    alice.self.pause();
+    const auto asked = world_.now();
+    bob.ask("door", 1);
+    bob.ask("window", 2);
+    until([&] { return bob.answers.size() == 2; });
+    EXPECT_LT(world_.now() - asked, 50ms);
+    EXPECT_TRUE(bob.answers.size() == 2 && bob.answers[0] && bob.answers[1]);
+    alice.self.resume();
+    EXPECT_TRUE(until(done));
+    EXPECT_TRUE(alice.answers.empty() || alice.answers[0]);
+    for (std::size_t i = users_.size(); i-- > first;)
+        users_[i]->end();
+    EXPECT_TRUE(until([&] { return server_.sessions() == 0; }));
+    EXPECT_EQ(server_.parties(), 0u);
+    return more;
+}
+
+// Alice stops after each of the messages of each operation, for less than her TTL. Bob gets his
+// answers at once: for the same lock and for another one.
+TEST_F(SqlShell, AClientThatStopsAfterAnyMessageHoldsNobodyUp) {
+    for (const auto& operation : stopped_operations()) {
+        bool more = true;
+        for (std::size_t stop = 1; more; ++stop) {
+            SCOPED_TRACE(operation.name + std::to_string(stop));
+            ASSERT_NO_FATAL_FAILURE(more = stop_after(operation, stop));
+            ASSERT_LT(stop, 20u);
+        }
     }
 }
 

@@ -192,5 +192,22 @@ TEST_F(SqlTables, AWaiterThatLeavesIsTakenOutOrFindsItsGrant) {
     EXPECT_EQ(left.base, row().base);
 }
 
+// Its rows of holders have the ordinals that they had as waiters.
+TEST_F(SqlTables, AWaiterOfAMixedLockIsLeftToTheGeneralWay) {
+    const auto alice = begin();
+    take(alice, 1);
+    const auto bob = begin();
+    const auto place = take(bob, 1).ordinal;
+    auto change = same_again(alice);
+    change.row.holder = 0;
+    change.row.rest = 1;
+    change.writes = tables_.load(now_, {}, "door", 0)->entries;
+    change.writes.at(0).granted = true;
+    EXPECT_TRUE(*tables_.store(now_, change, 0));
+    EXPECT_FALSE(tables_.withdraw(now_, bob, "door", 1, place, ++stamp_)->erased);
+    EXPECT_FALSE(take(begin(), 1).apt);
+    EXPECT_EQ(tables_.parties(), 1u);
+}
+
 }  // namespace
 }  // namespace mortise::sql_model
