@@ -129,7 +129,7 @@ verb_soak() {
     need_for_tests
     configure test
     build test sim_runner storm txn_sim_runner process_tests relay_tests
-    for store in server pair sqlite redis; do
+    for store in server pair sqlite redis sql; do
         step "Simulating the store '$store' for $((span / 3)) s"
         .build/test/tests/sim_runner --store "$store" --seed "$first" --seconds "$((span / 3))"
     done
