@@ -180,7 +180,7 @@ error_code sql_tables::forget(session_key key) {
     return {};
 }
 
-void sql_tables::add_party(sql_lock& to, session_key key, clock::time_point now) const {
+void sql_tables::add_party(sql_lock& to, session_key key) const {
     const auto found = sessions_.find(key);
     const bool known = std::any_of(to.parties.begin(), to.parties.end(), [key](const auto& each) {
         return each.key == key;
@@ -190,12 +190,9 @@ void sql_tables::add_party(sql_lock& to, session_key key, clock::time_point now)
     const session_row& row = found->second;
     auto& party = to.parties.emplace_back();
     party.key = key;
-    party.id = row.start.id;
+    party.owner = row.start;
     party.dead = row.dead;
-    party.left = row.deadline - now;
-    party.host = row.start.host;
-    party.label = row.start.label;
-    party.pid = row.start.pid;
+    party.deadline = row.deadline;
 }
 
 sql_lock
@@ -207,10 +204,10 @@ sql_tables::read(const std::string& name, const stored_lock& lock, clock::time_p
     loaded.floor = floor_;
     loaded.domain = domain_;
     loaded.quarantine = core::quarantine_left(quarantine_until_, now);
-    add_party(loaded, lock.row.holder, now);
+    add_party(loaded, lock.row.holder);
     for (const auto& [ordinal, entry] : lock.entries) {
         loaded.entries.push_back(entry);
-        add_party(loaded, entry.session, now);
+        add_party(loaded, entry.session);
     }
     return loaded;
 }
@@ -231,7 +228,7 @@ result<sql_lock> sql_tables::load(
     }
     const auto found = locks_.find(name);
     auto loaded = read(name, found == locks_.end() ? stored_lock() : found->second, now);
-    add_party(loaded, actor.key, now);
+    add_party(loaded, actor.key);
     return loaded;
 }
 

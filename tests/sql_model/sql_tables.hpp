@@ -133,7 +133,7 @@ private:
     void tell_watchers();
     store_detail::sql_lock
     read(const std::string& name, const stored_lock& lock, clock::time_point now) const;
-    void add_party(store_detail::sql_lock& to, session_key key, clock::time_point now) const;
+    void add_party(store_detail::sql_lock& to, session_key key) const;
 
     notify_function notify_;
 

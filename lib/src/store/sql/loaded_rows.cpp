@@ -55,16 +55,6 @@ std::optional<lock_entry> loaded_rows::plain_holder() const {
     return entry;
 }
 
-std::optional<lock_entry> loaded_rows::find(std::string_view, session_key session, request_id id) {
-    for (const bool granted : {true, false}) {
-        for (const auto& [ordinal, entry] : entries(granted)) {
-            if (entry.session == session && entry.id == id)
-                return entry;
-        }
-    }
-    return std::nullopt;
-}
-
 std::optional<lock_entry> loaded_rows::next(std::string_view, bool granted, std::uint64_t after) {
     const auto& all = entries(granted);
     const auto found = all.upper_bound(after);
@@ -75,33 +65,6 @@ std::optional<lock_entry> loaded_rows::next(std::string_view, bool granted, std:
 std::uint64_t loaded_rows::last_ordinal(std::string_view, bool granted) {
     const auto& all = entries(granted);
     return std::max(last_, all.empty() ? 0 : all.rbegin()->first);
-}
-
-std::vector<lock_entry> loaded_rows::holders(std::string_view) {
-    std::vector<lock_entry> all;
-    for (const auto& [ordinal, entry] : granted_)
-        all.push_back(entry);
-    return all;
-}
-
-std::uint64_t loaded_rows::holder_count(std::string_view) {
-    return granted_.size();
-}
-
-bool loaded_rows::others_wait(std::string_view, session_key session) {
-    return std::any_of(waiting_.begin(), waiting_.end(), [session](const auto& each) {
-        return each.second.session != session;
-    });
-}
-
-std::uint32_t loaded_rows::capacity_of(std::string_view) {
-    for (const bool granted : {true, false}) {
-        for (const auto& [ordinal, entry] : entries(granted)) {
-            if (entry.mode.capacity() != 0)
-                return entry.mode.capacity();
-        }
-    }
-    return 0;
 }
 
 std::optional<lock_entry> loaded_rows::next_ended(clock::time_point now) {
@@ -131,7 +94,7 @@ void loaded_rows::grant(const lock_entry& entry) {
 
 presence loaded_rows::presence_of(session_key session) {
     const auto* const party = party_of(session);
-    const bool alive = party && !party->dead && party->left > clock::duration::zero();
+    const bool alive = party && !party->dead && !core::is_over(party->deadline, loaded_.now);
     return alive ? presence::alive : presence::gone;
 }
 
@@ -230,9 +193,7 @@ sql_lock_change loaded_rows::take_change(
         if (effect.type == core::effect::kind::granted && effect.to == actor.key &&
             effect.id == answered)
             continue;
-        change.pushes.push_back(
-            {effect.type, effect.to, effect.id, effect.token, effect.slot, effect.contended}
-        );
+        change.pushes.push_back(effect);
     }
     const auto rows = fold(change.row);
     std::map<std::uint64_t, const lock_entry*> before;

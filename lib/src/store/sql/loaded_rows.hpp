@@ -24,14 +24,8 @@ public:
     explicit loaded_rows(const sql_lock& loaded);
 
     std::optional<core::lock_entry>
-    find(std::string_view name, core::session_key session, request_id id) override;
-    std::optional<core::lock_entry>
     next(std::string_view name, bool granted, std::uint64_t after) override;
     std::uint64_t last_ordinal(std::string_view name, bool granted) override;
-    std::vector<core::lock_entry> holders(std::string_view name) override;
-    std::uint64_t holder_count(std::string_view name) override;
-    bool others_wait(std::string_view name, core::session_key session) override;
-    std::uint32_t capacity_of(std::string_view name) override;
     std::optional<core::lock_entry> next_ended(clock::time_point now) override;
     void insert(const core::lock_entry& entry) override;
     void erase(const core::lock_entry& entry) override;
@@ -46,8 +40,11 @@ public:
     std::uint64_t draw_bases(std::uint64_t count) override;
     bool quarantined() override;
 
+    using queue = std::map<std::uint64_t, core::lock_entry>;
+
     const sql_lock& loaded() const noexcept { return loaded_; }
-    const std::map<std::uint64_t, core::lock_entry>& waiting() const noexcept { return waiting_; }
+    const queue& granted() const noexcept { return granted_; }
+    const queue& waiting() const noexcept { return waiting_; }
 
     /// The session of an entry; null if it has no row.
     const sql_party* party_of(core::session_key session) const;
@@ -70,8 +67,6 @@ public:
     ) const;
 
 private:
-    using queue = std::map<std::uint64_t, core::lock_entry>;
-
     queue& entries(bool granted) noexcept { return granted ? granted_ : waiting_; }
     std::optional<core::lock_entry> plain_holder() const;
     std::vector<core::lock_entry> fold(sql_lock_row& row) const;

@@ -2,6 +2,7 @@
 #ifndef MORTISE_STORE_SQL_SQL_GATEWAY_HPP
 #define MORTISE_STORE_SQL_SQL_GATEWAY_HPP
 
+#include "core/lock_engine.hpp"
 #include "core/lock_rows.hpp"
 #include "mortise/coro/clock.hpp"
 #include "mortise/coro/time_source.hpp"
@@ -49,12 +50,9 @@ struct sql_party {
     sql_party() = default;
 
     core::session_key key = 0;
-    session_id id;
-    bool dead = false;       ///< Marked as dead, for good.
-    clock::duration left{};  ///< Until its deadline; not above zero: it can be marked.
-    std::string host;
-    std::string label;
-    std::int64_t pid = 0;
+    session_start owner;         ///< Its id, and what people see of it.
+    bool dead = false;           ///< Marked as dead, for good.
+    clock::time_point deadline;  ///< Not after the present: it can be marked.
 };
 
 /// The row of a lock. It has one of two forms.
@@ -87,15 +85,9 @@ struct sql_lock {
     clock::duration quarantine{};           ///< Not above zero: there is none.
 };
 
-/// A push to a session. Delivery is a hint: it may be lost, and another one may come twice.
-struct sql_push {
-    store_event::kind type = store_event::kind::look_again;
-    core::session_key to = 0;
-    request_id id = 0;
-    std::uint64_t token = 0;  ///< The full value.
-    std::uint32_t slot = 0;
-    bool contended = false;
-};
+/// A push to a session; its lock need not be named. Delivery is a hint: a push may be lost, and may
+/// come twice.
+using sql_push = core::effect;
 
 /// A write of one lock: all of it, or nothing.
 struct sql_lock_change {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/sql/sql_link.hpp"
 
+#include "core/entry_views.hpp"
 #include "mortise/coro/detail/with_code.hpp"
 
 #include <limits>
@@ -116,32 +117,14 @@ void sql_link::hear(const sql_push& push) {
     if (push.to != key_)
         return;
     own_.hear(push);
-    store_event event;
-    event.type = push.type;
-    event.id = push.id;
-    event.slot = push.slot;
-    event.contended = push.contended;
-    if (push.token != 0)
-        event.token = {push.token, domain_.of_slot(push.slot)};
-    tell_now(event);
+    tell_now(core::event_of(push, domain_));
 }
 
 session_view view_of(const sql_entries& found, const token_domain& domain) {
     session_view view;
     view.changes = found.changes;
-    for (const auto& [entry, contended] : found.places) {
-        session_entry seen;
-        seen.id = entry.id;
-        seen.name = entry.name;
-        seen.granted = entry.granted;
-        if (entry.granted) {
-            seen.token = {entry.token, domain.of_slot(entry.slot)};
-            seen.slot = entry.slot;
-            seen.contended = contended;
-            seen.age = found.now - entry.since;
-        }
-        view.entries.push_back(std::move(seen));
-    }
+    for (const auto& [entry, contended] : found.places)
+        view.entries.push_back(core::own_view(entry, domain, contended, found.now));
     return view;
 }
 
