@@ -44,6 +44,8 @@ public:
             server_.lose_pushes(1 + world_.random().below(3));
             break;
         case 4:
+            // Who loses three times locks the row, and may be stopped or cut off then.
+            server_.lose_writes(world_.random().below(8));
             server_.close_short_ways(true);
             world_.after(span, [this] { server_.close_short_ways(false); });
             break;
@@ -69,6 +71,7 @@ public:
 
     void heal() override {
         server_.lose_pushes(0);
+        server_.lose_writes(0);
         server_.close_short_ways(false);
         server_.host().resume();
     }

@@ -27,27 +27,36 @@ asio::awaitable<void> reaper::work(
     std::vector<std::string> ended,
     bool advance
 ) {
-    error_code failed;
-    for (std::size_t i = 0; !failed && i < dead.size(); ++i) {
-        auto marking = link_->gateway().mark_dead(dead[i]);
-        const auto marked = co_await std::move(marking);
-        if (!marked) {
-            failed = marked.error();
-        } else if (*marked) {
-            auto reaping = reap(dead[i]);
-            failed = co_await std::move(reaping);
-        }
-    }
-    for (std::size_t i = 0; !failed && i < ended.size(); ++i) {
-        auto expiring = expire(ended[i]);
-        failed = co_await std::move(expiring);
-    }
-    if (!failed && advance) {
-        auto advancing = advance_own();
-        failed = co_await std::move(advancing);
-        quarantined_ = quarantined_ && failed;
-    }
+    auto freeing =
+        link_->of_session(link_->in_use(), free_all(std::move(dead), std::move(ended), advance));
+    const error_code failed = co_await std::move(freeing);
+    quarantined_ = quarantined_ && (failed || !advance);
     at_work_ = false;
+}
+
+asio::awaitable<error_code> reaper::free_all(
+    std::vector<core::session_key> dead, std::vector<std::string> ended, bool advance
+) {
+    for (const auto key : dead) {
+        auto marking = link_->gateway().mark_dead(key);
+        const auto marked = co_await std::move(marking);
+        if (!marked)
+            co_return marked.error();
+        if (!*marked)
+            continue;
+        auto reaping = reap(key);
+        if (const error_code failed = co_await std::move(reaping))
+            co_return failed;
+    }
+    for (const auto& name : ended) {
+        auto expiring = expire(name);
+        if (const error_code failed = co_await std::move(expiring))
+            co_return failed;
+    }
+    if (!advance)
+        co_return error_code();
+    auto advancing = advance_own();
+    co_return co_await std::move(advancing);
 }
 
 asio::awaitable<error_code> reaper::reap(core::session_key key) {

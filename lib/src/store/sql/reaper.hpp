@@ -47,6 +47,8 @@ private:
         std::vector<std::string> ended,
         bool advance
     );
+    asio::awaitable<error_code>
+    free_all(std::vector<core::session_key> dead, std::vector<std::string> ended, bool advance);
     asio::awaitable<error_code> free_portion(core::session_key key, bool& left);
     asio::awaitable<error_code> expire(std::string name);
     asio::awaitable<error_code> advance_own();
