@@ -37,10 +37,6 @@ std::unique_ptr<actor_process> chaos_test::start(std::chrono::milliseconds ttl, 
     return std::make_unique<actor_process>(folder, ttl, where);
 }
 
-std::string chaos_test::content(const std::string& name) {
-    return content_at(folder, name);
-}
-
 std::int64_t chaos_test::sql(const std::string& statement) {
     return sql_at(folder, statement);
 }

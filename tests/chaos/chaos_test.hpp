@@ -21,9 +21,6 @@ protected:
     std::unique_ptr<actor_process>
     start(std::chrono::milliseconds ttl = std::chrono::seconds(5), actor_place = actor_place::here);
 
-    /// The present content of the resource.
-    std::string content(const std::string& name);
-
     /// The first number that the statement returns from the store's database.
     std::int64_t sql(const std::string& statement);
 
