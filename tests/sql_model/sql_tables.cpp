@@ -72,14 +72,19 @@ result<sql_proof> sql_tables::prove(clock::time_point now, const session_start& 
     }
     session_row& row = sessions_[key];
     row.start = start;
-    row.deadline = core::deadline_after(now, start.ttl);
-    longest_ttl_ = std::max(longest_ttl_, start.ttl);
+    keep_alive(row, now);
     sql_proof proof;
     proof.key = key;
     proof.incarnation = incarnation_;
     proof.domain = domain_;
     proof.quarantine = core::quarantine_left(quarantine_until_, now);
     return proof;
+}
+
+void sql_tables::keep_alive(session_row& session, clock::time_point now) {
+    session.deadline = core::deadline_after(now, session.start.ttl);
+    std::erase_if(believed_, [now](const auto& each) { return core::is_over(each.second, now); });
+    believed_[session.start.ttl] = session.deadline;
 }
 
 result<sql_beat> sql_tables::beat(clock::time_point now, sql_actor actor) {
@@ -91,7 +96,7 @@ result<sql_beat> sql_tables::beat(clock::time_point now, sql_actor actor) {
         return error_code(errc::session_lost);
     }
     session_row& own = sessions_.at(actor.key);
-    own.deadline = core::deadline_after(now, own.start.ttl);
+    keep_alive(own, now);
     if (MORTISE_PLANTED(session_cut_short))
         own.deadline -= own.start.ttl / 10;
     delete_old_locks(now);
@@ -368,9 +373,14 @@ void sql_tables::lose_unlogged(clock::time_point now) {
     watched_ = 0;
     sessions_.clear();
     locks_.clear();
-    if (!MORTISE_PLANTED(restart_without_quarantine))
-        quarantine_until_ =
-            core::quarantine_end(core::deadline_after(now, longest_ttl_), longest_ttl_, now);
+    if (MORTISE_PLANTED(restart_without_quarantine))
+        return;
+    std::chrono::milliseconds longest{};
+    for (const auto& [ttl, until] : believed_) {
+        if (!core::is_over(until, now))
+            longest = std::max(longest, ttl);
+    }
+    quarantine_until_ = core::quarantine_end(core::deadline_after(now, longest), longest, now);
 }
 
 std::size_t sql_tables::parties() const {

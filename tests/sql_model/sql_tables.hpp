@@ -126,6 +126,7 @@ private:
         std::uint64_t base
     );
     std::uint64_t next_base(const stored_lock& lock, clock::time_point now);
+    void keep_alive(session_row& session, clock::time_point now);
     void mark(session_row& session);
     void
     look_after_others(store_detail::sql_beat& reply, session_key own, clock::time_point now) const;
@@ -141,7 +142,8 @@ private:
     const token_domain domain_;
     session_key last_key_ = 0;
     std::uint64_t floor_ = 1;
-    std::chrono::milliseconds longest_ttl_{};
+    /// The TTLs of those who may still believe in a lease, and until when they may.
+    std::map<std::chrono::milliseconds, clock::time_point> believed_;
     std::deque<break_record> breaks_;
 
     // Not logged.

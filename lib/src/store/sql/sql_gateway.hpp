@@ -226,7 +226,8 @@ public:
     /// Makes the session known or proves it again, by `core::judge_resume`. Keys are never used
     /// again, whatever the server forgets: they come from a logged sequence. Tables that are empty
     /// after a crash or a promotion are a new incarnation, with a quarantine as long as the longest
-    /// TTL that was ever noted in a logged table.
+    /// TTL of those who may still believe in a lease: a logged table has a row for each TTL, with
+    /// the time until which. It may be written ahead, so that few heartbeats write it.
     virtual asio::awaitable<result<sql_proof>> prove(session_start start) = 0;
 
     /// Extends the deadline of a session that is alive, and deletes some rows of locks that nobody
