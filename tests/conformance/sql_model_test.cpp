@@ -20,6 +20,7 @@ public:
         store_abilities all;
         all.traits = sql_harness().make_store()->traits();
         all.loses_replies = all.loses_pushes = all.restarts = all.spoils = true;
+        all.silences = all.simulates_time = true;
         return all;
     }
 
@@ -49,6 +50,11 @@ public:
 
     void restart(bool with_memory) override {
         server_.restart_after(std::chrono::milliseconds(1), with_memory);
+    }
+
+    void silence(bool silent) override {
+        world_.net().between(server_.host(), clients_).cut = silent;
+        world_.net().between(clients_, server_.host()).cut = silent;
     }
 
     void spoil(std::size_t nth, sim::fate how) override {
