@@ -34,7 +34,7 @@ function(mortise_test_support)
 endfunction()
 
 # mortise_tests(LABEL SOURCES... [ALONE...] [SHARDS n] [PROOF filters...] [PROOF_ONLY filters...]
-#     [SERIAL] [TIMEOUT s] [CASE_TIMEOUT s] [COST n])
+#     [PROOF_SHARDS n] [SERIAL] [TIMEOUT s] [CASE_TIMEOUT s] [COST n])
 #
 # The binary LABEL_tests. A start of it takes longer than most of its cases, so ctest runs it as
 # SHARDS entries LABEL.1, LABEL.2, ..., each with every n-th case. With MORTISE_CASES in the
@@ -42,12 +42,13 @@ endfunction()
 # Tests may look into the private folders of the libraries ("core/x.hpp").
 #
 # PROOF: cases that `./run proof` runs once more, with the larger numbers that amount() then gives.
-# PROOF_ONLY: cases that only `./run proof` runs. TIMEOUT is for an entry; a case has 120 s, or what
-# CASE_TIMEOUT says. ALONE: sources that cannot share a translation unit with others. SERIAL: no
-# other test runs beside these. COST: about how many seconds an entry takes; ctest starts the
-# longest first, so that no long one is left for the end.
+# PROOF_ONLY: cases that only `./run proof` runs. PROOF_SHARDS: into how many entries those of
+# `./run proof` are divided, LABEL.proof.1 and so on; else there is one, LABEL.proof. TIMEOUT is for
+# an entry; a case has 120 s, or what CASE_TIMEOUT says. ALONE: sources that cannot share a
+# translation unit with others. SERIAL: no other test runs beside these. COST: about how many
+# seconds an entry takes; ctest starts the longest first, so that no long one is left for the end.
 function(mortise_tests label)
-    cmake_parse_arguments(PARSE_ARGV 1 arg "SERIAL" "TIMEOUT;CASE_TIMEOUT;SHARDS;COST"
+    cmake_parse_arguments(PARSE_ARGV 1 arg "SERIAL" "TIMEOUT;CASE_TIMEOUT;SHARDS;PROOF_SHARDS;COST"
         "SOURCES;ALONE;PROOF;PROOF_ONLY")
     if(NOT arg_SOURCES AND NOT arg_ALONE)
         return()
@@ -119,7 +120,14 @@ function(mortise_shard_entries target label)
         mortise_entry(${label}.${number} "*:-${left_out}" "${label}" ${entry_seconds}
             "GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${index}")
     endforeach()
-    if(proof)
+    if(proof AND arg_PROOF_SHARDS)
+        math(EXPR last "${arg_PROOF_SHARDS} - 1")
+        foreach(index RANGE ${last})
+            math(EXPR number "${index} + 1")
+            mortise_entry(${label}.proof.${number} "${proof}" "${label};proof" 1800
+                "MORTISE_PROOF=1;GTEST_TOTAL_SHARDS=${arg_PROOF_SHARDS};GTEST_SHARD_INDEX=${index}")
+        endforeach()
+    elseif(proof)
         mortise_entry(${label}.proof "${proof}" "${label};proof" 1800 "MORTISE_PROOF=1")
     endif()
     set(file "${CMAKE_CURRENT_BINARY_DIR}/${target}_shards")
