@@ -60,9 +60,9 @@ asio::awaitable<void> session_keeper::run_open([[maybe_unused]] std::shared_ptr<
     core_.arm();
 }
 
-// Handles a failed opening; no request was sent yet, so there is nothing to undo. Waiters for a
-// lock wait out an outage. But a store that was never reached may just be misspelt, so they are
-// told after `first_contact_max`.
+// Handles a failed opening. No request was sent under the session yet, so there is nothing to undo
+// but grants that it was to keep. Waiters for a lock wait out an outage. But a store that was never
+// reached may just be misspelt, so they are told after `first_contact_max`.
 void session_keeper::opening_failed(error_code why) {
     constexpr auto first_contact_max = 10s;
     const bool outage = is_outage(why);
