@@ -8,8 +8,11 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace mortise::coro::detail {
 namespace {
@@ -38,9 +41,47 @@ private:
     std::atomic<int> left_{0};
 };
 
+/// The watcher of this process. It is called without the lock, because it may take long.
+class watcher_place {
+public:
+    void set(point_watcher watcher) {
+        auto next = watcher ? std::make_shared<const point_watcher>(std::move(watcher)) : nullptr;
+        const std::lock_guard hold(mutex_);
+        watcher_.swap(next);
+        is_set_ = watcher_ != nullptr;
+    }
+
+    void call(const char* name) noexcept {
+        if (!is_set_)
+            return;
+        std::shared_ptr<const point_watcher> watcher;
+        {
+            const std::lock_guard hold(mutex_);
+            watcher = watcher_;
+        }
+        if (watcher)
+            (*watcher)(name);
+    }
+
+private:
+    std::atomic<bool> is_set_{false};
+    std::mutex mutex_;
+    std::shared_ptr<const point_watcher> watcher_;
+};
+
+watcher_place& the_watcher() {
+    static watcher_place& place = *new watcher_place();  // threads may outlast the program's end
+    return place;
+}
+
 }  // namespace
 
+void watch_crash_points(point_watcher watcher) {
+    the_watcher().set(std::move(watcher));
+}
+
 void pass_crash_point(const char* name) noexcept {
+    the_watcher().call(name);
     static chosen_point death("MORTISE_CRASH_AT");
     static chosen_point stop("MORTISE_STOP_AT");
     if (death.is_now(name))

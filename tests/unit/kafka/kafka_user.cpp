@@ -8,17 +8,9 @@
 namespace mortise::test {
 
 void kafka_listener::on_event(const kafka::kafka_event& event) noexcept {
-    std::function<bool()> hook;
-    {
-        const std::lock_guard hold(mutex_);
-        text_ += std::string(event.text) + "\n";
-        if (event.type != kafka::kafka_event::kind::statistics)
-            return;
-        ++statistics_;
-        hook = hook_;
-    }
-    if (hook && hook())
-        at_statistics({});
+    const std::lock_guard hold(mutex_);
+    text_ += std::string(event.text) + "\n";
+    statistics_ += event.type == kafka::kafka_event::kind::statistics ? 1 : 0;
 }
 
 std::string kafka_listener::all() const {
@@ -29,11 +21,6 @@ std::string kafka_listener::all() const {
 std::size_t kafka_listener::statistics() const {
     const std::lock_guard hold(mutex_);
     return statistics_;
-}
-
-void kafka_listener::at_statistics(std::function<bool()> hook) {
-    const std::lock_guard hold(mutex_);
-    hook_.swap(hook);
 }
 
 kafka_user::kafka_user(kafka::kafka_config config, const std::string& id)

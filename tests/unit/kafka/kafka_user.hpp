@@ -7,7 +7,6 @@
 
 #include <boost/asio/io_context.hpp>
 
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -16,8 +15,7 @@
 
 namespace mortise::test {
 
-/// Keeps what librdkafka says, and does something of the test's on a producer's own thread, as if
-/// that thread had been slow.
+/// Keeps what librdkafka says.
 class kafka_listener final : public kafka::kafka_observer {
 public:
     void on_event(const kafka::kafka_event& event) noexcept override;
@@ -25,14 +23,10 @@ public:
     std::string all() const;
     std::size_t statistics() const;
 
-    /// At the next statistics for which it returns true it is forgotten.
-    void at_statistics(std::function<bool()> hook);
-
 private:
     mutable std::mutex mutex_;
     std::string text_;
     std::size_t statistics_ = 0;
-    std::function<bool()> hook_;
 };
 
 /// A transactional producer, and the context that it completes in.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // What a transactional producer commits, and what it refuses, at a real broker.
+#include "support/at_point.hpp"
 #include "support/eventually.hpp"
 #include "unit/kafka/producer_fixture.hpp"
 
@@ -251,18 +252,13 @@ TEST_F(KafkaProducer, IsLostWhenARivalBegins) {
 }
 
 TEST_F(KafkaProducer, IsLostWhenItSleptThroughItsOwnTransaction) {
-    kafka_listener listener;
     auto sleepy = config();
     sleepy.settings["transaction.timeout.ms"] = "1000";
-    sleepy.settings["statistics.interval.ms"] = "1";
-    sleepy.watch = &listener;
     const auto producer = make_ready(sleepy);
     const kafka_reader reader(broker_.address());
-    listener.at_statistics([&] {
-        if (reader.end_of(topic_, 0) == 0)
-            return false;
+    const at_point pause("kafka.before_last", [&] {
+        EXPECT_GT(reader.end_of(topic_, 0), 0);
         reader.read_settled(topic_);  // until the broker has aborted it
-        return true;
     });
     auto batch = batch_of(topic_, {"a"});
     batch.last = record(topic_, "mark", "b");

@@ -2,6 +2,7 @@
 // A transactional producer whose broker goes away in each of its steps: nothing is lost, nothing
 // comes twice, and it is never worse than `lost`.
 #include "mortise/coro/clock.hpp"
+#include "support/at_point.hpp"
 #include "support/eventually.hpp"
 #include "support/machine_delay.hpp"
 #include "support/proxied_broker.hpp"
@@ -9,7 +10,6 @@
 
 #include <boost/asio/error.hpp>
 
-#include <atomic>
 #include <chrono>
 
 namespace mortise::test::producer_trouble_test {
@@ -47,31 +47,21 @@ protected:
         return batch;
     }
 
-    /// Does something to the broker when the first record of a transaction is at the broker and
-    /// its commit has not begun.
-    void in_the_middle(std::function<void()> action) {
-        listener_.at_statistics([this, action = std::move(action)] {
-            if (reader_.end_of(topic_, 0) == before_)
-                return false;
-            action();
-            hit_ = true;
-            return true;
-        });
-    }
-
-    /// Listens, so that a test can get into the middle of a transaction.
-    kafka::kafka_config watched() {
-        auto result = config();
-        result.settings["statistics.interval.ms"] = "1";
-        result.watch = &listener_;
-        return result;
-    }
-
-    kafka_listener listener_;
-    const kafka_reader reader_{broker_.address()};
-    std::int64_t before_ = 0;
-    std::atomic<bool> hit_{false};
+    /// After the records of a transaction are at the broker, and before its mark.
+    static constexpr const char* before_mark = "kafka.before_last";
+    /// After its mark is there, too, and before it is committed.
+    static constexpr const char* before_commit = "kafka.commit";
 };
+
+/// Trouble that begins at each of these points.
+class KafkaTroubleAt : public KafkaTrouble, public testing::WithParamInterface<const char*> {
+public:
+    static auto points() { return testing::Values(before_mark, before_commit); }
+    static std::string name_of(const testing::TestParamInfo<const char*>& point) {
+        return point.param == std::string(before_mark) ? "BeforeItsMark" : "BeforeItsCommit";
+    }
+};
+INSTANTIATE_TEST_SUITE_P(Broker, KafkaTroubleAt, KafkaTroubleAt::points(), KafkaTroubleAt::name_of);
 
 TEST_F(KafkaTrouble, InitEndsInTimeAndSucceedsWhenTheBrokerIsThere) {
     auto hasty = config();
@@ -123,33 +113,16 @@ TEST_F(KafkaTrouble, ABrokerThatIsAwayWhileRecordsGoOutCostsATry) {
 }
 
 TEST_F(KafkaTrouble, ABrokerThatIsStoppedDuringACommitIsWaitedFor) {
-    const auto producer = make_ready(watched());
-    in_the_middle([this] { broker_.suspend(); });
-    producer->start(batch_of(topic_, {"a"}));  // without a mark: the commit waits for the record
-    ASSERT_TRUE(eventually([this] { return hit_.load(); }));
+    const auto producer = make_ready();
+    const at_point middle(before_commit, [this] { broker_.suspend(); });
+    producer->start(batch_of(topic_, {"a"}));
+    ASSERT_TRUE(eventually([&] { return middle.hit(); }));
     eventually([] { return false; }, 3s);
     broker_.resume();
     const auto outcome = producer->finish();
     ASSERT_EQ(outcome.type, kind::committed) << text(outcome);
     EXPECT_TRUE(outcome.renew);
     EXPECT_EQ(seen(), texts{"a"});
-}
-
-TEST_F(KafkaTrouble, ABrokerThatIsKilledDuringACommitIsWaitedFor) {
-    const auto producer = make_ready(watched());
-    in_the_middle([this] { broker_.kill(); });
-    producer->start(with_mark(topic_, "a"));
-    ASSERT_TRUE(eventually([this] { return hit_.load(); }));
-    broker_.start();
-    const auto outcome = producer->finish();
-    // Committed, or not; but if it does not know, a new producer does.
-    if (outcome.type != kind::committed)
-        make_ready();
-    const texts now = seen();
-    EXPECT_TRUE(now.empty() || now == (texts{"a", "a!"})) << now.size();
-    EXPECT_TRUE(now.empty() || outcome.type != kind::again);
-    EXPECT_EQ(make_ready()->run(batch_of(topic_, {"b"})).type, kind::committed);
-    EXPECT_EQ(seen().size(), now.size() + 1);
 }
 
 TEST_F(KafkaTrouble, AConnectionThatWasLostMakesTheNextCommitTheLastOfItsProducer) {
@@ -171,15 +144,32 @@ TEST_F(KafkaTrouble, AConnectionThatWasLostMakesTheNextCommitTheLastOfItsProduce
     EXPECT_TRUE(second.renew);
 }
 
-TEST_F(KafkaTrouble, ACommitThatIsNotAnsweredInTimeIsUncertain) {
-    auto hasty = watched();
+TEST_P(KafkaTroubleAt, ABrokerThatIsKilledIsWaitedFor) {
+    const auto producer = make_ready();
+    const at_point middle(GetParam(), [this] { broker_.kill(); });
+    producer->start(with_mark(topic_, "a"));
+    ASSERT_TRUE(eventually([&] { return middle.hit(); }));
+    broker_.start();
+    const auto outcome = producer->finish();
+    // Committed, or not; but if it does not know, a new producer does.
+    if (outcome.type != kind::committed)
+        make_ready();
+    const texts now = seen();
+    EXPECT_TRUE(now.empty() || now == (texts{"a", "a!"})) << now.size();
+    EXPECT_TRUE(now.empty() || outcome.type != kind::again);
+    EXPECT_EQ(make_ready()->run(batch_of(topic_, {"b"})).type, kind::committed);
+    EXPECT_EQ(seen().size(), now.size() + 1);
+}
+
+TEST_P(KafkaTroubleAt, ABrokerThatDoesNotAnswerInTimeLeavesItUncertain) {
+    auto hasty = config();
+    hasty.settings["message.timeout.ms"] = "5000";
     hasty.commit_wait_max = 1s;
     auto producer = make_ready(hasty);
-    in_the_middle([this] { broker_.suspend(); });
+    const at_point middle(GetParam(), [this] { broker_.suspend(); });
     const auto outcome = producer->run(with_mark(topic_, "a"));
-    ASSERT_TRUE(hit_);
+    ASSERT_TRUE(middle.hit());
     ASSERT_EQ(outcome.type, kind::lost) << text(outcome);
-    // Not even the mark was acknowledged, or else it is not known how the commit went.
     EXPECT_TRUE(outcome.code == kafka::errc::uncertain) << text(outcome);
     producer.reset();
     broker_.resume();
@@ -191,11 +181,11 @@ TEST_F(KafkaTrouble, ACommitThatIsNotAnsweredInTimeIsUncertain) {
 }
 
 TEST_F(KafkaTrouble, ARivalThatBeginsInTheMiddleOfATransactionAbortsIt) {
-    const auto first = make_ready(watched());
+    const auto first = make_ready();
     std::unique_ptr<kafka_user> second;
-    in_the_middle([&] { second = make_ready(); });
+    const at_point middle(before_mark, [&] { second = make_ready(); });
     const auto outcome = first->run(with_mark(topic_, "a"));
-    ASSERT_TRUE(hit_);
+    ASSERT_TRUE(middle.hit());
     ASSERT_EQ(outcome.type, kind::lost) << text(outcome);
     EXPECT_EQ(outcome.code, kafka::condition::fenced) << text(outcome);
     EXPECT_EQ(second->run(with_mark(topic_, "b")).type, kind::committed);
@@ -203,10 +193,10 @@ TEST_F(KafkaTrouble, ARivalThatBeginsInTheMiddleOfATransactionAbortsIt) {
 }
 
 TEST_F(KafkaTrouble, StopEndsWhatRuns) {
-    const auto producer = make_ready(watched());
-    in_the_middle([this] { broker_.suspend(); });
+    const auto producer = make_ready();
+    const at_point middle(before_mark, [this] { broker_.suspend(); });
     producer->start(with_mark(topic_, "a"));
-    ASSERT_TRUE(eventually([this] { return hit_.load(); }));
+    ASSERT_TRUE(eventually([&] { return middle.hit(); }));
     const machine_delay delay;
     const clock::time_point begin = clock::now();
     producer->producer().stop();
@@ -217,10 +207,10 @@ TEST_F(KafkaTrouble, StopEndsWhatRuns) {
 }
 
 TEST_F(KafkaTrouble, TheDestructorDoesNotWaitForWhatRuns) {
-    const auto producer = make_ready(watched());
-    in_the_middle([this] { broker_.suspend(); });
+    const auto producer = make_ready();
+    const at_point middle(before_mark, [this] { broker_.suspend(); });
     producer->start(with_mark(topic_, "a"));
-    ASSERT_TRUE(eventually([this] { return hit_.load(); }));
+    ASSERT_TRUE(eventually([&] { return middle.hit(); }));
     const machine_delay delay;
     const clock::time_point begin = clock::now();
     producer->destroy();

@@ -8,7 +8,15 @@
 // They are compiled only with MORTISE_PLANT_BUGS, which the test build has.
 #ifdef MORTISE_PLANT_BUGS
 
+#include <functional>
+#include <string_view>
+
 namespace mortise::coro::detail {
+
+/// Gets the name of each point that a thread of this process passes, on that thread, so that a test
+/// can act at that moment. Empty: nobody does.
+using point_watcher = std::function<void(std::string_view)>;
+void watch_crash_points(point_watcher watcher);
 
 void pass_crash_point(const char* name) noexcept;
 bool is_planted(const char* name) noexcept;
