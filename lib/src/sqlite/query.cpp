@@ -109,4 +109,14 @@ random_id sqlite_query::id(int column) const {
     return id;
 }
 
+std::uint64_t number_of(sqlite_db& db, const char* sql) {
+    sqlite_query query(db, sql);
+    return query.step() ? query.number(0) : 0;
+}
+
+std::string text_of(sqlite_db& db, const char* sql) {
+    sqlite_query query(db, sql);
+    return query.step() ? query.bytes(0) : std::string();
+}
+
 }  // namespace mortise::sqlite_detail

@@ -52,6 +52,10 @@ private:
     int bound_ = 0;
 };
 
+/// The first column of the only row; nothing (0, or empty) if there is none.
+std::uint64_t number_of(sqlite_db& db, const char* sql);
+std::string text_of(sqlite_db& db, const char* sql);
+
 }  // namespace mortise::sqlite_detail
 
 #endif

@@ -31,11 +31,12 @@ namespace mortise::store_detail {
 using sqlite_detail::failure_of_call;
 using sqlite_detail::file_system;
 using sqlite_detail::make_sockets;
+using sqlite_detail::number_of;
 using sqlite_detail::remedy_of;
 using sqlite_detail::remove_sockets;
 using sqlite_detail::side_folder;
 using sqlite_detail::sqlite_db;
-using sqlite_detail::sqlite_query;
+using sqlite_detail::text_of;
 
 using verdict = store_finding::verdict;
 using std::chrono::milliseconds;
@@ -66,16 +67,6 @@ std::string fault_of(int folder, const std::string& name, const std::string& sho
     std::array<char, 8> mode;
     std::snprintf(mode.data(), mode.size(), "%03o", static_cast<unsigned>(found.st_mode & 0777));
     return shown + " is open to other users (mode " + mode.data() + ")";
-}
-
-std::uint64_t number_of(sqlite_db& db, const char* sql) {
-    sqlite_query query(db, sql);
-    return query.step() ? query.number(0) : 0;
-}
-
-std::string text_of(sqlite_db& db, const char* sql) {
-    sqlite_query query(db, sql);
-    return query.step() ? query.bytes(0) : std::string();
 }
 
 }  // namespace

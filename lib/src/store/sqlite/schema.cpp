@@ -10,9 +10,11 @@
 namespace mortise::store_detail {
 
 using sqlite_detail::failure_of;
+using sqlite_detail::number_of;
 using sqlite_detail::remedy_of;
 using sqlite_detail::sqlite_db;
 using sqlite_detail::sqlite_query;
+using sqlite_detail::text_of;
 
 namespace {
 
@@ -94,16 +96,14 @@ void make_tables(
     const random_id incarnation = random_id::draw();
     const std::string name = domain.empty() ? "sqlite:" + store.text().substr(0, 16) : domain;
     bool worked = db.run(tables);
-    {
-        sqlite_query query(db, "INSERT INTO meta VALUES(1, ?, ?, ?, ?, ?, ?, 0, 0, 1, 1)");
-        query.bind(format_major)
-            .bind(format_minor)
-            .bind(store)
-            .bind_text(name)
-            .bind_text(boot)
-            .bind(incarnation)
-            .step();
-    }
+    sqlite_query(db, "INSERT INTO meta VALUES(1, ?, ?, ?, ?, ?, ?, 0, 0, 1, 1)")
+        .bind(format_major)
+        .bind(format_minor)
+        .bind(store)
+        .bind_text(name)
+        .bind_text(boot)
+        .bind(incarnation)
+        .step();
     static_assert(application_id == 1836217459);
     worked = worked && db.run("PRAGMA application_id = 1836217459") && db.step("COMMIT");
     must(worked, db, path);
@@ -152,12 +152,7 @@ store_identity read_identity(sqlite_db& db, const std::string& path) {
 bool check_owner(sqlite_db& db, const std::string& path) {
     const bool known = has_table(db, "meta");
     const bool used = known || has_table(db, "");
-    std::int64_t owner = 0;
-    {
-        sqlite_query query(db, "PRAGMA application_id");
-        if (query.step())
-            owner = query.signed_number(0);
-    }
+    const auto owner = static_cast<std::int64_t>(number_of(db, "PRAGMA application_id"));
     must(!db.failed(), db, path);
     if ((used && (!known || owner != application_id)) || (!used && owner != 0))
         throw error(errc::not_a_store, path, remedy_of(errc::not_a_store));
@@ -174,24 +169,11 @@ void set_up(sqlite_db& db, const std::string& path) {
         db,
         path
     );
-    std::string mode;
-    std::uint64_t force = 0;
-    {
-        sqlite_query query(db, "PRAGMA journal_mode");
-        if (query.step())
-            mode = query.bytes(0);
-    }
-    {
-        sqlite_query query(db, "PRAGMA synchronous");
-        if (query.step())
-            force = query.number(0);
-    }
-    {
-        sqlite_query query(db, "PRAGMA page_size");
-        if (query.step())
-            db.set_page_bytes(query.number(0));
-    }
+    const std::string mode = text_of(db, "PRAGMA journal_mode");
+    const std::uint64_t force = number_of(db, "PRAGMA synchronous");
+    const std::uint64_t page_bytes = number_of(db, "PRAGMA page_size");
     must(!db.failed(), db, path);
+    db.set_page_bytes(page_bytes);
     if (mode != "wal" || force != 1) {
         throw error(
             errc::not_writable,
@@ -245,20 +227,18 @@ void begin_epoch(
                                                        : "PRAGMA synchronous = FULL"
                   ) &&
                   db.step("BEGIN IMMEDIATE");
-    {
-        sqlite_query query(
-            db,
-            "UPDATE meta SET boot_id = ?1, incarnation = ?2,"
-            " quarantine_until = CASE boot_id WHEN ?1 THEN max(quarantine_until, ?3) ELSE ?3 END,"
-            " token_next = max(token_next, token_mark),"
-            " token_mark = max(token_next, token_mark) + ?4"
-        );
-        query.bind_text(fresh.boot)
-            .bind(fresh.incarnation)
-            .bind_signed(quarantine_until.time_since_epoch().count())
-            .bind(token_block)
-            .step();
-    }
+    sqlite_query(
+        db,
+        "UPDATE meta SET boot_id = ?1, incarnation = ?2,"
+        " quarantine_until = CASE boot_id WHEN ?1 THEN max(quarantine_until, ?3) ELSE ?3 END,"
+        " token_next = max(token_next, token_mark),"
+        " token_mark = max(token_next, token_mark) + ?4"
+    )
+        .bind_text(fresh.boot)
+        .bind(fresh.incarnation)
+        .bind_signed(quarantine_until.time_since_epoch().count())
+        .bind(token_block)
+        .step();
     worked = worked && db.step("DELETE FROM entry") && db.step("DELETE FROM session") &&
              db.step("COMMIT");
     must(worked, db, path);
@@ -274,10 +254,9 @@ clock::time_point quarantine_in(sqlite_query& query, int column, clock::time_poi
 
 bool reserve_tokens(sqlite_db& db) {
     bool worked = db.run("PRAGMA synchronous = FULL") && db.step("BEGIN IMMEDIATE");
-    {
-        sqlite_query query(db, "UPDATE meta SET token_mark = max(token_next, token_mark) + ?");
-        query.bind(token_block).step();
-    }
+    sqlite_query(db, "UPDATE meta SET token_mark = max(token_next, token_mark) + ?")
+        .bind(token_block)
+        .step();
     worked = worked && db.step("COMMIT") && db.run("PRAGMA synchronous = NORMAL");
     return worked;
 }

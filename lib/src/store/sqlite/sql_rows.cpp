@@ -366,10 +366,8 @@ void sql_rows::publish() {
     publish_ends();
     if (changed_locks_)
         slots_.count_change();
-    if (drew_) {
-        sqlite_query query(db_, "UPDATE meta SET token_next = ?");
-        query.bind(token_next_).step();
-    }
+    if (drew_)
+        sqlite_query(db_, "UPDATE meta SET token_next = ?").bind(token_next_).step();
     for (const auto& [session, id] : taken_) {
         if (const auto place = index_.find(db_, slots_, session))
             slots_.forget_grant(place->slot, id);

@@ -71,13 +71,18 @@ outcome<opened_session> sqlite_state::resume(const session_start& start) {
             abandon_session(own);
             reap_all(out.notices);
             start_session(start, out.value);
-            return {};
-        case core::resumption::goes_on:
-            return prove_again(own, start, out.value);
-        case core::resumption::refused:
             break;
+        case core::resumption::goes_on:
+            if (const error_code refused = prove_again(own, start, out.value))
+                return refused;
+            break;
+        case core::resumption::refused:
+            return errc::session_lost;
         }
-        return errc::session_lost;
+        out.value.reply.incarnation = files_.identity().incarnation;
+        out.value.reply.domain = domain_;
+        out.value.reply.quarantine = quarantine_left();
+        return {};
     });
 }
 
@@ -120,9 +125,6 @@ void sqlite_state::start_session(const session_start& start, opened_session& ope
     }
     generation_ = start.generation;
     opened.is_new = true;
-    opened.reply.incarnation = files_.identity().incarnation;
-    opened.reply.domain = domain_;
-    opened.reply.quarantine = quarantine_left();
     bool unwanted = false;
     {
         const std::lock_guard guard(mutex_);
@@ -153,27 +155,24 @@ neighbour sqlite_state::insert_session(
     const transaction_scope scope(db);
     if (!db.step("BEGIN IMMEDIATE"))
         fail();
-    {
-        sqlite_query query(
-            db,
-            "INSERT INTO session(id, generation, slot, nonce, pid, host, label, ttl_ms, started)"
-            " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)"
-        );
-        query.bind(start.id)
-            .bind(start.generation)
-            .bind(std::uint64_t{*slot})
-            .bind(nonce)
-            .bind_signed(start.pid)
-            .bind_text(start.host)
-            .bind_text(start.label)
-            .bind_signed(start.ttl.count())
-            .bind_signed(at.time_since_epoch().count())
-            .step();
-    }
-    {
-        sqlite_query query(db, "UPDATE meta SET ttl_max_ms = ?1 WHERE ttl_max_ms < ?1");
-        query.bind_signed(start.ttl.count()).step();
-    }
+    sqlite_query(
+        db,
+        "INSERT INTO session(id, generation, slot, nonce, pid, host, label, ttl_ms, started)"
+        " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    )
+        .bind(start.id)
+        .bind(start.generation)
+        .bind(std::uint64_t{*slot})
+        .bind(nonce)
+        .bind_signed(start.pid)
+        .bind_text(start.host)
+        .bind_text(start.label)
+        .bind_signed(start.ttl.count())
+        .bind_signed(at.time_since_epoch().count())
+        .step();
+    sqlite_query(db, "UPDATE meta SET ttl_max_ms = ?1 WHERE ttl_max_ms < ?1")
+        .bind_signed(start.ttl.count())
+        .step();
     neighbour self;
     self.slot = *slot;
     self.incarnation = slots.word(*slot).next(1).incarnation();
@@ -184,10 +183,7 @@ neighbour sqlite_state::insert_session(
     slots.claim(*slot, self.key, nonce);
     if (!db.step("COMMIT")) {
         slots.free(*slot);
-        const error why = failure_of(db, files_.path());
-        files_.close_database();
-        index_.clear();
-        throw why;
+        give_up_connection();
     }
     return self;
 }
@@ -213,9 +209,6 @@ error_code sqlite_state::prove_again(
         return code;
     generation_ = start.generation;
     opened.reply.sent = sent;
-    opened.reply.incarnation = files_.identity().incarnation;
-    opened.reply.domain = domain_;
-    opened.reply.quarantine = quarantine_left();
     opened.reply.view = view_of(*own);
     opened.session = own;
     return {};

@@ -219,6 +219,15 @@ void sqlite_shell::tell_noted(store_event::kind kind, request_id id, const noted
     tell({event});
 }
 
+template <class Job, class Then>
+void sqlite_shell::run_beside(Job job, Then then) {
+    auto done = [weak = weak_from_this(), then](error_code failed, const auto& out) {
+        if (const auto self = weak.lock())
+            then(*self, failed, out);
+    };
+    run_alone(std::move(job), asio::bind_executor(strand_, std::move(done)));
+}
+
 asio::awaitable<error_code> sqlite_shell::watch() {
     // Set at once: a change from here on may be told before the answer is there.
     watching_ = true;
@@ -242,16 +251,9 @@ void sqlite_shell::hear_stirred() {
 // just now, or died while doing so.
 void sqlite_shell::look_stirred() {
     auto job = [state = state_] { return state->look_stirred(); };
-    run_alone(
-        std::move(job),
-        asio::bind_executor(
-            strand_,
-            [weak = weak_from_this()](error_code, const outcome<nothing>& out) {
-                if (const auto self = weak.lock())
-                    self->tell(out.notices);
-            }
-        )
-    );
+    run_beside(std::move(job), [](sqlite_shell& self, error_code, const auto& out) {
+        self.tell(out.notices);
+    });
 }
 
 // Verifies all hints together that came during the last verification.
@@ -260,20 +262,11 @@ void sqlite_shell::verify_hints() {
         return;
     verifying_ = true;
     auto job = [state = state_, hints = std::exchange(hints_, {})] { return state->verify(hints); };
-    run_alone(
-        std::move(job),
-        asio::bind_executor(
-            strand_,
-            [weak = weak_from_this()](error_code, const outcome<nothing>& out) {
-                const auto self = weak.lock();
-                if (!self)
-                    return;
-                self->verifying_ = false;
-                self->tell(out.notices);
-                self->verify_hints();
-            }
-        )
-    );
+    run_beside(std::move(job), [](sqlite_shell& self, error_code, const auto& out) {
+        self.verifying_ = false;
+        self.tell(out.notices);
+        self.verify_hints();
+    });
 }
 
 void sqlite_shell::on_silence(const neighbour& peer) {
@@ -292,24 +285,15 @@ void sqlite_shell::start_reaping() {
     reaping_ = true;
     reap_again_ = false;
     auto job = [state = state_, dead = std::exchange(dead_, {})] { return state->reap(dead); };
-    run_alone(
-        std::move(job),
-        asio::bind_executor(
-            strand_,
-            [weak = weak_from_this()](error_code failed, const outcome<bool>& out) {
-                const auto self = weak.lock();
-                if (!self)
-                    return;
-                self->reaping_ = false;
-                self->reap_failed_ = failed || out.code;
-                self->reap_again_ = self->reap_again_ || (!self->reap_failed_ && out.value);
-                self->tell(out.notices);
-                if (!self->reap_again_)
-                    self->look_round();
-                self->start_reaping();
-            }
-        )
-    );
+    run_beside(std::move(job), [](sqlite_shell& self, error_code failed, const auto& out) {
+        self.reaping_ = false;
+        self.reap_failed_ = failed || out.code;
+        self.reap_again_ = self.reap_again_ || (!self.reap_failed_ && out.value);
+        self.tell(out.notices);
+        if (!self.reap_again_)
+            self.look_round();
+        self.start_reaping();
+    });
 }
 
 // Finds out whom to watch, after somebody came or went.

@@ -74,6 +74,9 @@ private:
     auto run_alone(Job job, Token&& token) {
         return writer_.async_run(batch_->alone(std::move(job)), std::forward<Token>(token));
     }
+    /// The same for what nobody awaits: `then(shell, failed, out)` runs on the strand.
+    template <class Job, class Then>
+    void run_beside(Job job, Then then);
     void join_turn(std::unique_ptr<pending_operation> operation);
     void end_turn();
 

@@ -77,15 +77,21 @@ clock::time_point sqlite_state::quarantine_until() const noexcept {
 // Throws what the connection's first failure means, and gives up a connection that can no longer be
 // believed.
 void sqlite_state::fail() {
-    const error why = failure_of(files_.db(), files_.path());
-    const bool lost = poisons(files_.db().code());
+    if (poisons(files_.db().code()))
+        give_up_connection();
     files_.db().roll_back();
-    if (lost || files_.db().in_transaction()) {
-        files_.close_database();
-        index_.clear();
-    } else {
-        files_.db().forgive();
-    }
+    if (files_.db().in_transaction())
+        give_up_connection();
+    const error why = failure_of(files_.db(), files_.path());
+    files_.db().forgive();
+    throw why;
+}
+
+// Throws the same. Only a new connection will see what is in the log.
+void sqlite_state::give_up_connection() {
+    const error why = failure_of(files_.db(), files_.path());
+    files_.close_database();
+    index_.clear();
     throw why;
 }
 
@@ -147,11 +153,7 @@ error_code sqlite_state::attempt(
     rows.publish();
     if (db.failed() || !db.step("COMMIT")) {
         rows.retract();
-        const error why = failure_of(db, files_.path());
-        // Nobody knows whether the commit is in the log: only a new connection will see.
-        files_.close_database();
-        index_.clear();
-        throw why;
+        give_up_connection();
     }
     effects = engine.take_effects();
     rows.settle();
@@ -223,21 +225,19 @@ void sqlite_state::write_break(
     using std::chrono::duration_cast;
     using std::chrono::microseconds;
     const auto at = duration_cast<microseconds>(time_of_day().time_since_epoch()).count();
-    {
-        sqlite_query query(
-            files_.db(),
-            "INSERT INTO break_log(at, name, token, slot, holder, who, why)"
-            " VALUES(?, ?, ?, ?, ?, ?, ?)"
-        );
-        query.bind_signed(at)
-            .bind(order.name)
-            .bind(order.token.value)
-            .bind(std::uint64_t{slot})
-            .bind_text(holder)
-            .bind_text(order.who)
-            .bind_text(order.why)
-            .step();
-    }
+    sqlite_query(
+        files_.db(),
+        "INSERT INTO break_log(at, name, token, slot, holder, who, why)"
+        " VALUES(?, ?, ?, ?, ?, ?, ?)"
+    )
+        .bind_signed(at)
+        .bind(order.name)
+        .bind(order.token.value)
+        .bind(std::uint64_t{slot})
+        .bind_text(holder)
+        .bind_text(order.who)
+        .bind_text(order.why)
+        .step();
     sqlite_query query(
         files_.db(), "DELETE FROM break_log WHERE number <= (SELECT max(number) FROM break_log) - ?"
     );
@@ -323,47 +323,42 @@ outcome<nothing> sqlite_state::verify(const std::vector<hint>& hints) {
         } else if (look) {
             out.notices.emplace_back();
         }
-        if (files_.db().failed())
-            fail();
         return {};
+    });
+}
+
+// Answers with nothing where there is no store: nobody ever locked anything there, and a look must
+// not make one.
+template <class T, class Body>
+outcome<T> sqlite_state::read_if_there(Body body) {
+    if (!files_.is_open() && !files_.exists())
+        return {};
+    return guarded<T>([&](outcome<T>& out) {
+        body(out);
+        return error_code();
     });
 }
 
 outcome<std::vector<lock_view>>
 sqlite_state::list(const std::string& after, std::size_t limit, std::size_t queue_max) {
-    if (!files_.is_open() && !files_.exists())
-        return {};  // Nobody ever locked anything there, and a look must not make a store.
-    return guarded<std::vector<lock_view>>([&](outcome<std::vector<lock_view>>& out) {
+    return read_if_there<std::vector<lock_view>>([&](auto& out) {
         reap_all(out.notices);
         out.value = reader().list(after, limit, queue_max);
-        if (files_.db().failed())
-            fail();
-        return error_code();
     });
 }
 
 outcome<std::optional<lock_view>>
 sqlite_state::inspect(const std::string& name, std::size_t queue_max) {
-    if (!files_.is_open() && !files_.exists())
-        return {};
-    return guarded<std::optional<lock_view>>([&](outcome<std::optional<lock_view>>& out) {
+    return read_if_there<std::optional<lock_view>>([&](auto& out) {
         reap_all(out.notices);
         out.value = reader().find(name, queue_max);
-        if (files_.db().failed())
-            fail();
-        return error_code();
     });
 }
 
 outcome<std::vector<break_record>>
 sqlite_state::breaks(const std::string& name, std::size_t limit) {
-    if (!files_.is_open() && !files_.exists())
-        return {};
-    return guarded<std::vector<break_record>>([&](outcome<std::vector<break_record>>& out) {
+    return read_if_there<std::vector<break_record>>([&](auto& out) {
         out.value = reader().breaks(name, limit);
-        if (files_.db().failed())
-            fail();
-        return error_code();
     });
 }
 

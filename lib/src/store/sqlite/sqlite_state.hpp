@@ -106,8 +106,12 @@ private:
     /// results anew.
     using work = std::function<error_code(core::lock_engine&, sql_rows&)>;
 
+    /// Opens the store if needed, runs `body`, and answers with the error that it or the
+    /// connection ended with.
     template <class T, class Body>
     outcome<T> guarded(Body body);
+    template <class T, class Body>
+    outcome<T> read_if_there(Body body);
     void open_if_needed(std::vector<notice>& notices);
     void close_all() noexcept;
     clock::time_point now() const noexcept { return time_->now(); }
@@ -125,6 +129,7 @@ private:
         core::session_key actor, const work& body, std::vector<core::effect>& effects, bool& again
     );
     [[noreturn]] void fail();
+    [[noreturn]] void give_up_connection();
     void checkpoint_if_due();
     void write_break(const break_order& order, std::uint32_t slot, const std::string& holder);
     error_code check_actor(const own_session& session);
@@ -169,6 +174,8 @@ outcome<T> sqlite_state::guarded(Body body) {
     try {
         open_if_needed(out.notices);
         out.code = body(out);
+        if (files_.db().failed())
+            fail();
     } catch (const error& why) {
         remember(why);
         out.code = why.code();

@@ -113,20 +113,21 @@ public:
     std::string explain() const override { return shell_ ? shell_->state()->explain() : ""; }
 
 private:
+    template <class T>
+    static result<T> result_of(store_detail::outcome<T> out) {
+        return out.code ? result<T>(out.code) : result<T>(std::move(out.value));
+    }
+
     template <class T, class Job>
     asio::awaitable<result<T>> answered(Job job) {
         auto out = co_await shell_->template ask<T>(std::move(job));
-        if (out.code)
-            co_return out.code;
-        co_return std::move(out.value);
+        co_return result_of(std::move(out));
     }
 
     template <class Operation>
     asio::awaitable<result<typename Operation::value_type>> performed(Operation operation) {
         auto out = co_await shell_->perform(std::move(operation));
-        if (out.code)
-            co_return out.code;
-        co_return std::move(out.value);
+        co_return result_of(std::move(out));
     }
 
     const sqlite_store_config config_;
