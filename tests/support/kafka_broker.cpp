@@ -225,6 +225,14 @@ kafka_broker& shared_kafka() {
     return broker;
 }
 
+kafka_broker& killable_kafka() {
+    static kafka_broker broker;
+    if (!broker.runs())
+        broker.start();
+    broker.resume();
+    return broker;
+}
+
 std::string fresh_name(const std::string& stem) {
     static std::atomic<int> count{0};
     return stem + "-" + std::to_string(::getpid()) + "-" + std::to_string(++count);

@@ -83,6 +83,9 @@ private:
 /// is first asked for, which must be on the main thread.
 kafka_broker& shared_kafka();
 
+/// Another one, for tests that kill and stop it: it runs when this returns.
+kafka_broker& killable_kafka();
+
 /// A name that no other call has given: for topics and transactional ids at the shared broker.
 std::string fresh_name(const std::string& stem);
 

@@ -539,11 +539,7 @@ TEST_F(KafkaInbox, IsCheckedWhenItIsMade) {
 
 class KafkaInboxAlone : public KafkaInbox {
 protected:
-    static kafka_broker& own_broker() {
-        static kafka_broker broker;
-        return broker;
-    }
-    KafkaInboxAlone() : KafkaInbox(own_broker()) {}
+    KafkaInboxAlone() : KafkaInbox(killable_kafka()) {}
 };
 
 TEST_F(KafkaInboxAlone, ABrokerThatIsKilledAndStoppedLosesAndRepeatsNothing) {

@@ -355,11 +355,7 @@ TEST_F(KafkaProcessor, IsCheckedWhenItIsMade) {
 
 class KafkaProcessorAlone : public KafkaProcessor {
 protected:
-    static kafka_broker& own_broker() {
-        static kafka_broker broker;
-        return broker;
-    }
-    KafkaProcessorAlone() : KafkaProcessor(own_broker()) {}
+    KafkaProcessorAlone() : KafkaProcessor(killable_kafka()) {}
 };
 
 TEST_F(KafkaProcessorAlone, ABrokerThatIsKilledAndStoppedLosesAndRepeatsNothing) {

@@ -23,23 +23,10 @@ std::string text(const transaction_outcome& outcome) {
            outcome.text;
 }
 
-kafka_broker& own_broker() {
-    static kafka_broker broker;
-    return broker;
-}
-
 class KafkaTrouble : public kafka_producer_fixture {
 protected:
-    KafkaTrouble() : kafka_producer_fixture(up()) {}
-    ~KafkaTrouble() override { up(); }
-
-    static kafka_broker& up() {
-        kafka_broker& broker = own_broker();
-        if (!broker.runs())
-            broker.start();
-        broker.resume();
-        return broker;
-    }
+    KafkaTrouble() : kafka_producer_fixture(killable_kafka()) {}
+    ~KafkaTrouble() override { killable_kafka(); }  // what it stopped must not stop its objects
 
     static kafka::transaction_batch with_mark(const std::string& topic, const std::string& value) {
         auto batch = batch_of(topic, {value});

@@ -166,11 +166,7 @@ TEST_F(KafkaRelay, OneThatWasOvertakenWhileItSleptPublishesNothing) {
 
 class KafkaRelayAlone : public KafkaRelay {
 protected:
-    static kafka_broker& own_broker() {
-        static kafka_broker broker;
-        return broker;
-    }
-    KafkaRelayAlone() : KafkaRelay(own_broker()) {}
+    KafkaRelayAlone() : KafkaRelay(killable_kafka()) {}
 };
 
 TEST_F(KafkaRelayAlone, ABrokerThatIsKilledAndStoppedLosesAndRepeatsNothing) {

@@ -66,9 +66,13 @@ TEST(KafkaResumedCommit, LeavesNothingBehindThatTheNextTransactionTakesForItsOwn
     broker.delay_answers(5);
     for (int left = 0; left < 3; ++left) {
         commits = 0;
-        next_commit_ms = 1;
-        const auto first = producer.run(one_with_mark());
-        ASSERT_EQ(first.type, kind::committed) << text(first);
+        // On a busy machine the answer may be there before a call of a millisecond returns.
+        for (int tries = 0; tries < 50 && commits < 2; ++tries) {
+            commits = 0;
+            next_commit_ms = 1;
+            const auto first = producer.run(one_with_mark());
+            ASSERT_EQ(first.type, kind::committed) << text(first);
+        }
         ASSERT_GT(commits, 1);
         answers_left = left;
         const auto second = producer.run(one_with_mark());

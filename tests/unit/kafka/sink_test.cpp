@@ -418,9 +418,11 @@ TEST_F(KafkaSink, PlacesAreTexts) {
 }
 
 TEST(KafkaSinkAlone, EndsEarlyWhenItIsCancelledAndHasDoneAllOrNothing) {
-    kafka_broker broker;
-    broker.create_topic("topic");
+    kafka_broker& broker = killable_kafka();
+    const std::string topic = fresh_name("topic");
+    broker.create_topic(topic);
     kafka::kafka_sink_config config((kafka::kafka_config(broker.address())));
+    config.progress_topic = fresh_name("progress");
     config.progress_partitions = 1;
     outbox::shard_name shard;
     shard.table = "table";
@@ -430,7 +432,7 @@ TEST(KafkaSinkAlone, EndsEarlyWhenItIsCancelledAndHasDoneAllOrNothing) {
     mark.table = "table";
     mark.sequence = 1;
     std::vector<outbox::outgoing> batch(1);
-    batch[0].message = outbox::message("topic", "key", "a");
+    batch[0].message = outbox::message(topic, "key", "a");
     broker.suspend();
     sink.start(batch, mark);
     sink.step(500ms);
@@ -444,7 +446,7 @@ TEST(KafkaSinkAlone, EndsEarlyWhenItIsCancelledAndHasDoneAllOrNothing) {
     result<outbox::opening> opened = error_code();
     EXPECT_TRUE(eventually([&] { return (opened = sink.open(shard)).has_value(); }, 30s));
     ASSERT_TRUE(opened) << opened.error().message();
-    const texts now = kafka_reader(broker.address()).settled_values("topic");
+    const texts now = kafka_reader(broker.address()).settled_values(topic);
     EXPECT_EQ(now, opened->last ? texts{"a"} : texts{});
     EXPECT_EQ(sink.publish(batch, mark).type, published::kind::committed);
 }

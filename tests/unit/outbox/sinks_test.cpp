@@ -182,9 +182,14 @@ TEST_F(OutboxSinks, OneWhoseMarkCannotBeReadIsMovedAwayAndAnOperatorSaysWhereItG
 
 TEST_F(OutboxSinks, NorIsOneWithoutAnEndOfALineTakenForTorn) {
     std::filesystem::create_directories(files());
+    // Under the file's name at once: a relay that tries again must not find it empty.
     const auto write = [this](const char* text) {
-        for (int shard = 0; shard < 4; ++shard)
-            std::ofstream(files() / (std::to_string(shard) + ".messages")) << text;
+        for (int shard = 0; shard < 4; ++shard) {
+            std::ofstream(folder_.path() / "new") << text;
+            std::filesystem::rename(
+                folder_.path() / "new", files() / (std::to_string(shard) + ".messages")
+            );
+        }
     };
     write("dear diary");
     append("k", "1");
