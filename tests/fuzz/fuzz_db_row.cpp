@@ -56,13 +56,13 @@ void check_values(db::connection& on, input& in) {
     }
     auto query = on.query(sql);
     for (const auto& each : given)
-        db::bind_value(query, each);
+        query.bind_value(each);
     MORTISE_ASSERT(query.step());
-    const db::row found(query);
-    MORTISE_ASSERT(found.cells().size() == given.size() && !found.changed());
+    const db::row found = query.copy_row();
+    MORTISE_ASSERT(found.size() == given.size() && !found.changed());
     for (std::size_t i = 0; i < given.size(); ++i) {
         const std::string name = 'c' + std::to_string(i);
-        MORTISE_ASSERT(comes_back_as(given[i], found.value(name)));
+        MORTISE_ASSERT(found.name(i) == name && comes_back_as(given[i], found.value(i)));
         MORTISE_ASSERT(found.is_null(name) == (found.value(name).index() == 0));
     }
     MORTISE_ASSERT(!query.step());
@@ -73,9 +73,7 @@ error_code run_any(db::connection& on, const std::string& sql) {
     try {
         auto query = on.query(sql);
         for (int rows = 0; rows < 100 && query.step(); ++rows)
-            MORTISE_ASSERT(
-                db::row(query).cells().size() == static_cast<std::size_t>(query.columns())
-            );
+            MORTISE_ASSERT(query.copy_row().size() == static_cast<std::size_t>(query.columns()));
     } catch (const error& why) {
         MORTISE_ASSERT(why.code().failed() && !why.remedy().empty());
         return why.code();

@@ -103,6 +103,12 @@ enum class errc : int {
     poisoned,        ///< A commit of this session failed before: open a new session.
     row_missing,     ///< There is no row of that id.
     contended,       ///< Others changed the row first, each of `attempts_max` times.
+    column_unknown,  ///< The row has no column of that name or number.
+    column_type,     ///< The column holds a value of another type than was asked for.
+    /// A value cannot be sent to the database: a text with a zero byte, say, or too many values.
+    value_refused,
+    /// All connections of the session stayed in use for `wait_max`: nothing was done.
+    no_connection_free,
 };
 
 /// Classes of the codes above, for `==`.

@@ -93,6 +93,12 @@ constexpr code_text texts[] = {
     {errc::row_missing, "there is no row of that id"},
     {errc::contended,
      "others changed the row first, each time: try again later, or raise attempts_max"},
+    {errc::column_unknown, "the row has no such column"},
+    {errc::column_type, "the column holds a value of another type"},
+    {errc::value_refused, "a value cannot be sent to the database"},
+    {errc::no_connection_free,
+     "all connections of the session are in use: raise connections_max or wait_max, or see what "
+     "keeps them"},
 };
 
 const char* message_of(errc e) noexcept {
@@ -123,7 +129,8 @@ bool is_retryable(const error_code& code) noexcept {
            code == errc::too_many_files || code == errc::server_loading ||
            code == errc::server_busy || code == errc::read_only_server ||
            code == errc::not_enough_replicas || code == errc::quarantined ||
-           code == errc::database_busy || code == errc::rolled_back || code == errc::contended;
+           code == errc::database_busy || code == errc::rolled_back || code == errc::contended ||
+           code == errc::no_connection_free;
 }
 
 bool is_bad_argument(const error_code& code) noexcept {

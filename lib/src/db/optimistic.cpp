@@ -7,6 +7,7 @@
 
 #include <sqlite3.h>
 
+#include <cstddef>
 #include <string>
 
 namespace mortise::db {
@@ -32,16 +33,16 @@ error failure(errc code, const versioned_row& target, const char* remedy) {
     return error(code, target.table + " " + shown(target.id), remedy);
 }
 
-bool is_written(const versioned_row& target, const row::cell& cell) {
-    return cell.changed && cell.name != target.version_column;
+bool is_written(const versioned_row& target, const row& draft, std::size_t column) {
+    return draft.changed(column) && draft.name(column) != target.version_column;
 }
 
 std::string update_of(const versioned_row& target, const row& draft) {
     const std::string version = quoted(target.version_column);
     std::string sql = "UPDATE " + quoted(target.table) + " SET ";
-    for (const auto& each : draft.cells()) {
-        if (is_written(target, each))
-            sql += quoted(each.name) + " = ?, ";
+    for (std::size_t i = 0; i < draft.size(); ++i) {
+        if (is_written(target, draft, i))
+            sql += quoted(draft.name(i)) + " = ?, ";
     }
     sql += version + " = " + version + " + 1 WHERE " + quoted(target.id_column) + " = ?";
     return sql + " AND " + version + " = ?";
@@ -63,10 +64,10 @@ row optimistic_run::look(connection& db) const {
     auto found = db.query(
         "SELECT * FROM " + quoted(which_.table) + " WHERE " + quoted(which_.id_column) + " = ?"
     );
-    bind_value(found, which_.id);
+    found.bind_value(which_.id);
     if (!found.step())
         throw failure(errc::row_missing, which_, "insert it first, or see whether it was removed");
-    return row(found);
+    return found.copy_row();
 }
 
 asio::awaitable<row> optimistic_run::read() {
@@ -80,11 +81,11 @@ asio::awaitable<row> optimistic_run::read() {
 
 bool optimistic_run::compare_and_set(connection& db, const row& draft) const {
     auto update = db.query(update_of(which_, draft));
-    for (const auto& each : draft.cells()) {
-        if (is_written(which_, each))
-            bind_value(update, each.value);
+    for (std::size_t i = 0; i < draft.size(); ++i) {
+        if (is_written(which_, draft, i))
+            update.bind_value(draft.value(i));
     }
-    bind_value(update, which_.id);
+    update.bind_value(which_.id);
     update.bind(version_);
     update.run();
     return db.changes() > 0;

@@ -1,105 +1,95 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mortise/db/row.hpp"
 
-#include "mortise/db/sqlite_error.hpp"
-
-#include <sqlite3.h>
+#include "mortise/coro/assert.hpp"
+#include "mortise/db/query_result.hpp"
+#include "mortise/error.hpp"
 
 #include <algorithm>
 #include <utility>
 
 namespace mortise::db {
-namespace {
 
-column_value value_in(const statement& from, int column) {
-    switch (from.type(column)) {
-    case SQLITE_INTEGER:
-        return from.integer(column);
-    case SQLITE_FLOAT:
-        return from.real(column);
-    case SQLITE_TEXT:
-        return from.text(column);
-    case SQLITE_BLOB:
-        return blob(from.text(column));
-    default:
-        return {};
+row::row(column_names names, std::vector<column_value> values)
+    : names_(std::move(names)), values_(std::move(values)) {
+    MORTISE_ASSERT(names_ && names_->size() == values_.size());
+}
+
+std::size_t row::place_of(std::string_view column) const {
+    if (names_) {
+        const auto found = std::find(names_->begin(), names_->end(), column);
+        if (found != names_->end())
+            return static_cast<std::size_t>(found - names_->begin());
+    }
+    throw error(errc::column_unknown, std::string(column), "name a column of the row");
+}
+
+void row::require(std::size_t column) const {
+    if (column >= values_.size()) {
+        throw error(errc::column_unknown, std::to_string(column), "columns are numbered from zero");
     }
 }
 
-struct binder {
-    statement& to;
-
-    void operator()(std::monostate) const { to.bind(nullptr); }
-    void operator()(std::int64_t value) const { to.bind(value); }
-    void operator()(double value) const { to.bind(value); }
-    void operator()(const std::string& value) const { to.bind(std::string_view(value)); }
-    void operator()(const blob& value) const { to.bind_bytes(value.bytes); }
-};
-
-[[noreturn]] void fail(int code, std::string_view column, const char* remedy) {
-    throw error(sqlite_error(code), "column " + std::string(column), remedy);
-}
-
-}  // namespace
-
-void bind_value(statement& to, const column_value& value) {
-    std::visit(binder{to}, value);
-}
-
-row::row(const statement& from) {
-    for (int i = 0; i < from.columns(); ++i)
-        cells_.push_back({from.name(i), value_in(from, i)});
-}
-
-const row::cell& row::find(std::string_view column) const {
-    const auto found = std::find_if(cells_.begin(), cells_.end(), [column](const cell& each) {
-        return each.name == column;
-    });
-    if (found == cells_.end())
-        fail(SQLITE_ERROR, column, "there is none of that name");
+template <class T>
+const T& row::held(std::size_t column, const char* otherwise) const {
+    const auto* const found = std::get_if<T>(&value(column));
+    if (found == nullptr)
+        throw error(errc::column_type, name(column), otherwise);
     return *found;
 }
 
-bool row::is_null(std::string_view column) const {
-    return std::holds_alternative<std::monostate>(find(column).value);
+const column_value& row::value(std::size_t column) const {
+    require(column);
+    return values_[column];
 }
 
-std::int64_t row::integer(std::string_view column) const {
-    const auto* const held = std::get_if<std::int64_t>(&find(column).value);
-    if (held == nullptr)
-        fail(SQLITE_MISMATCH, column, "it holds no integer");
-    return *held;
+const std::string& row::name(std::size_t column) const {
+    require(column);
+    return (*names_)[column];
 }
 
-double row::real(std::string_view column) const {
-    const column_value& held = find(column).value;
-    if (const auto* const whole = std::get_if<std::int64_t>(&held))
+bool row::is_null(std::size_t column) const {
+    return std::holds_alternative<std::monostate>(value(column));
+}
+
+std::int64_t row::integer(std::size_t column) const {
+    return held<std::int64_t>(column, "it holds no integer");
+}
+
+double row::real(std::size_t column) const {
+    if (const auto* const whole = std::get_if<std::int64_t>(&value(column)))
         return static_cast<double>(*whole);
-    const auto* const real = std::get_if<double>(&held);
-    if (real == nullptr)
-        fail(SQLITE_MISMATCH, column, "it holds no number");
-    return *real;
+    return held<double>(column, "it holds no number");
 }
 
-const std::string& row::text(std::string_view column) const {
-    const auto* const held = std::get_if<std::string>(&find(column).value);
-    if (held == nullptr)
-        fail(SQLITE_MISMATCH, column, "it holds no text");
-    return *held;
+const std::string& row::text(std::size_t column) const {
+    return held<std::string>(column, "it holds no text");
 }
 
-const column_value& row::value(std::string_view column) const {
-    return find(column).value;
+const std::string& row::bytes(std::size_t column) const {
+    return held<blob>(column, "it holds no bytes").bytes;
 }
 
 void row::set(std::string_view column, column_value value) {
-    auto& target = const_cast<cell&>(find(column));  // *this is not const
-    target.value = std::move(value);
-    target.changed = true;
+    const std::size_t place = place_of(column);
+    values_[place] = std::move(value);
+    changed_.resize(values_.size());
+    changed_[place] = true;
 }
 
 bool row::changed() const noexcept {
-    return std::any_of(cells_.begin(), cells_.end(), [](const cell& each) { return each.changed; });
+    return !changed_.empty();
+}
+
+bool row::changed(std::size_t column) const {
+    require(column);
+    return changed() && changed_[column];
+}
+
+const row& query_result::first() const {
+    if (rows.empty())
+        throw error(errc::row_missing, {}, "ask whether the result is empty first");
+    return rows.front();
 }
 
 }  // namespace mortise::db

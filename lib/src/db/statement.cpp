@@ -6,9 +6,43 @@
 
 #include <sqlite3.h>
 
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
 namespace mortise::db {
 
 using sqlite_detail::parameter_bytes;
+
+namespace {
+
+column_value value_in(const statement& from, int column) {
+    switch (from.type(column)) {
+    case SQLITE_INTEGER:
+        return from.integer(column);
+    case SQLITE_FLOAT:
+        return from.real(column);
+    case SQLITE_TEXT:
+        return from.text(column);
+    case SQLITE_BLOB:
+        return blob(from.text(column));
+    default:
+        return {};
+    }
+}
+
+struct binder {
+    statement& to;
+
+    void operator()(std::monostate) const { to.bind(nullptr); }
+    void operator()(std::int64_t value) const { to.bind(value); }
+    void operator()(double value) const { to.bind(value); }
+    void operator()(const std::string& value) const { to.bind(std::string_view(value)); }
+    void operator()(const blob& value) const { to.bind_bytes(value.bytes); }
+};
+
+}  // namespace
 
 error detail::failure_of(sqlite3* db, int code, const std::string& sql) {
     const int extended = ::sqlite3_extended_errcode(db);
@@ -56,6 +90,11 @@ statement& statement::bind_bytes(std::string_view bytes) {
     return *this;
 }
 
+statement& statement::bind_value(const column_value& value) {
+    std::visit(binder{*this}, value);
+    return *this;
+}
+
 bool statement::step() {
     const int code = use_->statement.step();
     if (code != SQLITE_ROW && code != SQLITE_DONE)
@@ -100,6 +139,18 @@ std::optional<std::string> statement::text_or_null(int column) const {
 
 int statement::type(int column) const noexcept {
     return use_->statement.type(column);
+}
+
+row statement::copy_row() const {
+    std::vector<std::string> names;
+    std::vector<column_value> values;
+    for (int i = 0; i < columns(); ++i) {
+        names.push_back(name(i));
+        values.push_back(value_in(*this, i));
+    }
+    return row(
+        std::make_shared<const std::vector<std::string>>(std::move(names)), std::move(values)
+    );
 }
 
 }  // namespace mortise::db

@@ -80,6 +80,10 @@ const std::vector<classes>& every_code() {
         {errc::poisoned, false, false, false},
         {errc::row_missing, false, false, false},
         {errc::contended, false, true, false},
+        {errc::column_unknown, false, false, false},
+        {errc::column_type, false, false, false},
+        {errc::value_refused, false, false, false},
+        {errc::no_connection_free, false, true, false},
     };
     return all;
 }

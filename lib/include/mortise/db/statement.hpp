@@ -2,6 +2,9 @@
 #ifndef MORTISE_DB_STATEMENT_HPP
 #define MORTISE_DB_STATEMENT_HPP
 
+#include "mortise/db/column_value.hpp"
+#include "mortise/db/row.hpp"
+
 #include <concepts>
 #include <cstdint>
 #include <memory>
@@ -38,6 +41,7 @@ public:
     statement& bind(std::string_view text);
     statement& bind(std::nullptr_t);
     statement& bind_bytes(std::string_view bytes);
+    statement& bind_value(const column_value& value);
 
     /// Goes to the next row. @return whether there is one.
     bool step();
@@ -56,6 +60,8 @@ public:
     std::optional<std::string> text_or_null(int column) const;
     /// SQLite's number of the type of the value: `SQLITE_INTEGER`, ...
     int type(int column) const noexcept;
+    /// A copy of the present row.
+    row copy_row() const;
 
 private:
     statement& bind_integer(std::int64_t value);

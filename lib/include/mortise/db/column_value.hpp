@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_DB_COLUMN_VALUE_HPP
+#define MORTISE_DB_COLUMN_VALUE_HPP
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+namespace mortise::db {
+
+/// Bytes that are no text: a blob.
+class blob {
+public:
+    blob() = default;
+    explicit blob(std::string given) noexcept : bytes(std::move(given)) {}
+    friend bool operator==(const blob&, const blob&) = default;
+
+    std::string bytes;
+};
+
+/// The value of a column, or of a parameter; `std::monostate` stands for NULL.
+using column_value = std::variant<std::monostate, std::int64_t, double, std::string, blob>;
+
+// What can be bound to a parameter, as a column value: integers, `double`, text, a blob, `nullptr`,
+// an optional of these, or a column value itself.
+
+template <std::integral Integer>
+column_value to_column_value(Integer value) {
+    return static_cast<std::int64_t>(value);
+}
+template <std::floating_point Real>
+column_value to_column_value(Real value) {
+    return static_cast<double>(value);
+}
+inline column_value to_column_value(std::nullptr_t) {
+    return {};
+}
+inline column_value to_column_value(std::string_view text) {
+    return std::string(text);
+}
+inline column_value to_column_value(const blob& bytes) {
+    return bytes;
+}
+template <std::same_as<column_value> Value>  // a template, or texts would convert to it, too
+column_value to_column_value(const Value& value) {
+    return value;
+}
+template <class T>
+column_value to_column_value(const std::optional<T>& value) {
+    return value ? to_column_value(*value) : column_value();
+}
+
+/// A type of values that can be bound.
+template <class T>
+concept bindable_value = requires(const T& value) {
+    { to_column_value(value) } -> std::same_as<column_value>;
+};
+
+}  // namespace mortise::db
+
+#endif
