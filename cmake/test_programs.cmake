@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
-# The programs that tests start: MORTISE_REDIS_SERVER, MORTISE_OPENSSL, and for Kafka MORTISE_JAVA
-# with MORTISE_KAFKA_LIBS. Nothing else asks for them, and no service of the system is used.
+# The programs that tests start: MORTISE_REDIS_SERVER, MORTISE_OPENSSL, for Kafka MORTISE_JAVA with
+# MORTISE_KAFKA_LIBS, and database servers with data directories that ./run has prepared:
+# MORTISE_POSTGRES with MORTISE_POSTGRES_DATA, MORTISE_MARIADBD with MORTISE_MARIADB_DATA. Nothing
+# else asks for them, and no service of the system is used.
 
 # Debian's redis-tools has the server's binary under the name of another of its tools; which of them
 # it is, it decides by the name that it is called by.
@@ -56,3 +58,31 @@ if(MORTISE_WITH_KAFKA)
             "-DMORTISE_WITH_KAFKA=OFF, or the tests with -DMORTISE_BUILD_TESTS=OFF.")
     endif()
 endif()
+
+# mortise_find_database(NAME PROGRAM DATA PACKAGE FOLDERS...): PROGRAM and DATA are variables, and
+# MORTISE_TESTS_AT_NAME says whether tests can have such a server. Without one they are left out.
+function(mortise_find_database name program data package)
+    string(TOUPPER ${name} upper)
+    if(${program} AND NOT EXISTS "${${program}}")
+        unset(${program} CACHE) # it has been removed since
+    endif()
+    string(REGEX REPLACE "^MORTISE_" "" file ${program})
+    string(TOLOWER ${file} file)
+    find_program(${program} NAMES ${file} HINTS ${ARGN} DOC "The ${name} server that tests start")
+    set(${data} "${PROJECT_SOURCE_DIR}/.deps/${name}/data" CACHE PATH
+        "An empty data directory of that server")
+    set(found OFF)
+    if(${program} AND EXISTS "${${data}}")
+        set(found ON)
+    else()
+        message(STATUS "Tests at a ${name} server are left out: `./run test` installs ${package} "
+            "and prepares ${${data}}")
+    endif()
+    set(MORTISE_TESTS_AT_${upper} ${found} PARENT_SCOPE)
+endfunction()
+
+file(GLOB postgres_folders "/usr/lib/postgresql/*/bin")
+list(SORT postgres_folders COMPARE NATURAL ORDER DESCENDING)
+mortise_find_database(postgres MORTISE_POSTGRES MORTISE_POSTGRES_DATA postgresql-15
+    ${postgres_folders})
+mortise_find_database(mariadb MORTISE_MARIADBD MORTISE_MARIADB_DATA mariadb-server-core /usr/sbin)

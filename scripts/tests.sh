@@ -33,6 +33,7 @@ need_for_tests() { # also need WORD...
     need "${to_build[@]}" "${to_test[@]}" "$@"
     need_boost
     need_redis
+    need_databases
     need_kafka
 }
 

@@ -1,0 +1,98 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: BSL-1.0
+# PostgreSQL and MariaDB for tests: their programs, and a data directory of each in .deps, which
+# tests copy and start a server of their own on. No service runs, and no cluster of the system's is
+# made or used.
+
+readonly postgres_dir=$root/.deps/postgres
+readonly mariadb_dir=$root/.deps/mariadb
+# Whoever is root makes the data directories as this account: PostgreSQL refuses to run as root.
+readonly database_account=nobody
+
+# The folder of the newest PostgreSQL, 15 or newer, with `postgres` and `initdb`; fails if there is
+# none.
+postgres_bin() {
+    local folder
+    for folder in $(printf '%s\n' /usr/lib/postgresql/*/bin | sort -rV); do
+        if [[ -x $folder/postgres && -x $folder/initdb ]]; then
+            echo "$folder"
+            return 0
+        fi
+    done
+    folder=$(command -v postgres) && [[ -x $(dirname "$folder")/initdb ]] && dirname "$folder"
+}
+
+# Debian's package would make a cluster and start it as a service, unless its configuration forbids
+# that; the configuration comes with another package and is put back afterwards.
+install_postgres() {
+    local setting=/etc/postgresql-common/createcluster.conf
+    need postgresql-common
+    is_debian || return 1
+    as_root sed -i.mortise '$ a create_main_cluster = false' "$setting"
+    (need "${to_serve_postgres[@]}") || true # a subshell: `need` ends it when it fails
+    as_root mv "$setting.mortise" "$setting"
+}
+
+as_database_account() {
+    if ((EUID == 0)); then
+        setpriv --reuid "$(id -u "$database_account")" --regid "$(id -g "$database_account")" \
+            --clear-groups -- "$@"
+    else
+        "$@"
+    fi
+}
+
+prepare_postgres() { # BIN DATA
+    printf '%s\n' mortise-test >"$(dirname "$2")/password"
+    chmod a+r "$(dirname "$2")/password"
+    as_database_account "$1/initdb" -D "$2" --username=mortise --encoding=UTF8 --locale=C \
+        --auth-local=trust --auth-host=scram-sha-256 "--pwfile=$(dirname "$2")/password" \
+        --wal-segsize=1 --no-sync
+}
+
+prepare_mariadb() { # DATA
+    as_database_account mariadb-install-db --no-defaults --datadir="$1" --skip-test-db \
+        --auth-root-authentication-method=normal --innodb-log-file-size=4M \
+        --innodb-flush-method=nosync
+}
+
+# prepare FOLDER VERSION COMMAND...: FOLDER/data by that command, which gets the place as its last
+# argument; nothing if FOLDER has it already of that version. The work is done in a folder of the
+# account's own, since it may not be able to reach ours.
+prepare() {
+    local folder=$1 version=$2 fresh begin=$SECONDS
+    shift 2
+    [[ -r $folder/stamp && $(<"$folder/stamp") == "$version" ]] && return 0
+    mkdir -p "$root/.deps"
+    exec 9>"$root/.deps/lock"
+    flock 9 # two calls at once: the second finds the work done
+    if [[ ! -r $folder/stamp || $(<"$folder/stamp") != "$version" ]]; then
+        step "Preparing a data directory for tests: $version"
+        fresh=$(mktemp -d)
+        if ((EUID == 0)); then chown "$database_account" "$fresh"; fi
+        if ! "$@" "$fresh/data" >"$fresh.log" 2>&1; then
+            cat "$fresh.log" >&2
+            rm -rf "$fresh" "$fresh.log"
+            die "the data directory could not be made"
+        fi
+        rm -rf "$folder"
+        mkdir -p "$folder"
+        cp -a "$fresh/data" "$folder/data"
+        rm -rf "$fresh" "$fresh.log"
+        printf '%s\n' "$version" >"$folder/stamp" # last: an interrupted run is repaired by the next
+        say "    there in $((SECONDS - begin)) s"
+    fi
+    exec 9>&-
+}
+
+need_databases() {
+    local bin
+    bin=$(postgres_bin) || { install_postgres && bin=$(postgres_bin); } || bin=''
+    if [[ $bin ]]; then
+        prepare "$postgres_dir" "$("$bin/postgres" --version)" prepare_postgres "$bin"
+    fi
+    need "${to_serve_mariadb[@]}"
+    if command -v mariadbd >/dev/null && command -v mariadb-install-db >/dev/null; then
+        prepare "$mariadb_dir" "$(mariadbd --no-defaults --version)" prepare_mariadb
+    fi
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "support/postgres_server.hpp"
+
+#include "support/eventually.hpp"
+
+#include <libpq-fe.h>
+
+#include <algorithm>
+#include <csignal>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+
+namespace mortise::test {
+namespace {
+
+constexpr auto start_limit = std::chrono::seconds(30);
+constexpr auto stop_limit = std::chrono::seconds(30);
+constexpr const char* log_file = "log";
+
+template <class T>
+using owned = std::unique_ptr<T, void (*)(T*)>;
+
+}  // namespace
+
+postgres_server::postgres_server(settings chosen)
+    : chosen_(std::move(chosen)), data_(MORTISE_POSTGRES_DATA) {
+    start();
+}
+
+// A killed server leaves its lock in the kernel's shared memory behind; one that stops does not.
+postgres_server::~postgres_server() {
+    try {
+        if (runs())
+            end(SIGQUIT);
+    } catch (const std::exception&) {
+        // ~child_program kills it
+    }
+}
+
+std::string postgres_server::url(const std::string& database) const {
+    return std::string("postgresql://") + user + ":" + password +
+           "@127.0.0.1:" + std::to_string(port()) + "/" + database;
+}
+
+std::string postgres_server::log() const {
+    std::ostringstream text;
+    text << std::ifstream(data_.folder() / log_file).rdbuf();
+    return text.str();
+}
+
+child_program& postgres_server::running() const {
+    if (!process_)
+        throw std::logic_error("the server does not run");
+    return *process_;
+}
+
+void postgres_server::start() {
+    if (runs())
+        throw std::logic_error("the server runs already");
+    settings all = {
+        "listen_addresses=127.0.0.1",
+        "port=" + std::to_string(port()),
+        "unix_socket_directories=" + data_.folder().string(),
+        "fsync=off",
+        "full_page_writes=off",
+        "shared_buffers=16MB",
+        "max_connections=100",
+        "autovacuum=off",
+    };
+    all.insert(all.end(), chosen_.begin(), chosen_.end());
+    std::vector<std::string> command = {MORTISE_POSTGRES, "-D", data().string()};
+    for (const std::string& each : all)
+        command.insert(command.end(), {"-c", each});
+    process_ = std::make_unique<child_program>(
+        data_.as_owner(std::move(command)), data_.folder() / log_file
+    );
+    bool answered = false;
+    eventually([&] { return (answered = answers()) || process_->ended(); }, start_limit);
+    if (!answered) {
+        process_.reset();
+        throw std::runtime_error("the PostgreSQL server does not answer:\n" + log());
+    }
+}
+
+bool postgres_server::answers() const {
+    try {
+        return run("SELECT 1") == "1";
+    } catch (const std::runtime_error&) {
+        return false;
+    }
+}
+
+void postgres_server::end(int signal) {
+    const auto workers = children_of(running().pid());
+    running().send(signal);
+    const bool ended = running().wait(stop_limit).has_value();
+    process_.reset();
+    // The next server refuses to start as long as one of them is left.
+    const bool all_ended = eventually([&] {
+        return std::all_of(workers.begin(), workers.end(), [](pid_t each) {
+            return has_ended(each);
+        });
+    });
+    if (!ended || !all_ended)
+        throw std::runtime_error("the PostgreSQL server does not end:\n" + log());
+}
+
+void postgres_server::stop() {
+    end(SIGINT);
+}
+
+void postgres_server::stop_immediately() {
+    end(SIGQUIT);
+}
+
+// Its other processes see the death of the first one and end.
+void postgres_server::kill() {
+    end(SIGKILL);
+}
+
+void postgres_server::restart() {
+    stop();
+    start();
+}
+
+void postgres_server::reload() {
+    running().send(SIGHUP);
+}
+
+void postgres_server::suspend() {
+    running().suspend();  // first, so that it starts no others
+    for (const pid_t each : children_of(running().pid()))
+        ::kill(each, SIGSTOP);
+}
+
+void postgres_server::resume() {
+    for (const pid_t each : children_of(running().pid()))
+        ::kill(each, SIGCONT);
+    running().resume();
+}
+
+std::string postgres_server::run(const std::string& sql, const std::string& database) const {
+    const std::string place = url(database) + "?connect_timeout=10&sslmode=disable";
+    const owned<PGconn> connection(::PQconnectdb(place.c_str()), &::PQfinish);
+    if (::PQstatus(connection.get()) != CONNECTION_OK)
+        throw std::runtime_error(::PQerrorMessage(connection.get()));
+    const owned<PGresult> found(::PQexec(connection.get(), sql.c_str()), &::PQclear);
+    const auto status = ::PQresultStatus(found.get());
+    if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK)
+        throw std::runtime_error(sql + ": " + ::PQerrorMessage(connection.get()));
+    if (::PQntuples(found.get()) == 0 || ::PQnfields(found.get()) == 0)
+        return {};
+    return ::PQgetvalue(found.get(), 0, 0);
+}
+
+std::string postgres_server::create_database(const std::string& stem) {
+    const std::string name = stem + std::to_string(++databases_);
+    run("CREATE DATABASE \"" + name + "\" STRATEGY file_copy");
+    return name;
+}
+
+postgres_server& shared_postgres() {
+    static postgres_server server;
+    return server;
+}
+
+}  // namespace mortise::test
