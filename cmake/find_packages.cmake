@@ -40,6 +40,7 @@ function(mortise_find failure package user)
         set(Threads_needed "a thread library: install the C library's development files")
         set(OpenSSL_needed "OpenSSL's development files: install libssl-dev")
         set(SQLite3_needed "SQLite's development files: install libsqlite3-dev")
+        set(PostgreSQL_needed "libpq 14 or newer with its development files: install libpq-dev")
         set(RdKafka_needed
             "librdkafka 2.0 or newer with its development files: install librdkafka-dev")
         set(${failure} "${user} needs ${${package}_needed}" PARENT_SCOPE)

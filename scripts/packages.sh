@@ -63,7 +63,7 @@ need() {
 }
 
 readonly to_build=('g++=g++' cmake=cmake ninja=ninja-build ccache=ccache libsqlite3-dev
-    libcli11-dev libssl-dev librdkafka-dev mold=mold)
+    libcli11-dev libssl-dev librdkafka-dev libpq-dev mold=mold)
 # redis-tools: the server itself is in there, and no service comes with it.
 readonly to_serve=(redis-server=redis-tools)
 readonly to_test=(libgtest-dev libgmock-dev python3=python3 pkg-config=pkg-config spin=spin

@@ -21,7 +21,8 @@ MAY_KNOW = {
     "store/sqlite": {"base", "core", "sqlite", "store", "url"},
     "store/sql": {"base", "core", "store", "store/link"},
     "store/redis": {"base", "core", "store", "store/link", "tls", "url"},
-    "db": {"base", "sqlite"},
+    "postgres": {"base", "url"},
+    "db": {"base", "postgres", "sqlite"},
     "fence": {"base", "core", "sqlite"},
     "sim": {"base", "core", "store/link", "store/memory"},
 }

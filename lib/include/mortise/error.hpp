@@ -99,7 +99,9 @@ enum class errc : int {
     rolled_back,
     /// A closure tried an action of its session: to begin or end a transaction, or the like.
     transaction_control,
-    commit_unknown,  ///< The commit failed: only a new session can see whether the work was done.
+    /// The commit failed, or its answer was lost: only a look at the database shows whether the
+    /// work was done.
+    commit_unknown,
     poisoned,        ///< A commit of this session failed before: open a new session.
     row_missing,     ///< There is no row of that id.
     contended,       ///< Others changed the row first, each of `attempts_max` times.

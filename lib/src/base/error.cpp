@@ -88,7 +88,8 @@ constexpr code_text texts[] = {
     {errc::transaction_control,
      "a closure does not begin or end transactions: return an error to undo its work"},
     {errc::commit_unknown,
-     "the commit failed: open a new session, and look there whether the work was done"},
+     "the commit failed or was not answered: look in a new session, or at the server, whether the "
+     "work was done"},
     {errc::poisoned, "a commit of this session failed before: open a new session"},
     {errc::row_missing, "there is no row of that id"},
     {errc::contended,

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "url/store_url.hpp"
 
+#include "mortise/detail/secret.hpp"
 #include "mortise/error.hpp"
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <string_view>
 
 namespace mortise {
@@ -77,6 +79,13 @@ std::size_t password_in(std::string_view url, std::size_t after) {
             first = std::min(first, static_cast<std::size_t>(found - url.begin()) + name.size());
     }
     return first;
+}
+
+std::string secret_in_variable(const std::string& name) {
+    const char* const value = std::getenv(name.c_str());
+    if (!value || *value == '\0')
+        throw error(errc::bad_config, name, "set this variable of the environment to the password");
+    return value;
 }
 
 std::uint16_t port_in(std::string_view digits, const store_url& url) {
@@ -199,6 +208,25 @@ bool store_url::flag(std::string_view name) const {
     if (value == "1" || value == "true")
         return true;
     refuse_text(text, "give the option " + std::string(name) + " the value true or false");
+}
+
+std::string store_url::secret(const std::string& name, std::string in_url) const {
+    const auto file = option(name + "_file");
+    const auto variable = option(name + "_env");
+    if (!in_url.empty() + !file.empty() + !variable.empty() > 1)
+        refuse("give the password once: in the URL, by " + name + "_file or by " + name + "_env");
+    if (!file.empty())
+        return detail::secret_in_file(file);
+    if (!variable.empty())
+        return secret_in_variable(variable);
+    return in_url;
+}
+
+std::chrono::milliseconds
+store_url::milliseconds(std::string_view name, std::chrono::milliseconds otherwise) const {
+    constexpr std::size_t most = std::size_t{1} << 53;
+    const auto usual = static_cast<std::size_t>(otherwise.count());
+    return std::chrono::milliseconds(std::min(number(name, usual), most));
 }
 
 void store_url::allow_options(

@@ -4,6 +4,7 @@
 
 #include "mortise/open_store.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -32,6 +33,16 @@ public:
     std::string option(std::string_view name) const;
     std::size_t number(std::string_view name, std::size_t otherwise) const;
     bool flag(std::string_view name) const;
+
+    /// A password from the one place that names it: the URL itself (`in_url`), the file of the
+    /// option `NAME_file`, or the variable of the environment of the option `NAME_env`.
+    /// @throws error `bad_url`, `bad_config`, without the password in its text.
+    std::string secret(const std::string& name, std::string in_url) const;
+
+    /// A number of milliseconds, or `otherwise` if the option is not there. One that is too long
+    /// for any setting is limited, so that it is refused with the other settings.
+    std::chrono::milliseconds
+    milliseconds(std::string_view name, std::chrono::milliseconds otherwise) const;
 
     /// The text with each `%XX` decoded.
     std::string decode(std::string_view part) const;

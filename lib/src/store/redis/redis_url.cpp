@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/redis/redis_url.hpp"
 
-#include "mortise/detail/secret.hpp"
 #include "url/store_opener.hpp"
 #include "url/store_url.hpp"
 
 #include <algorithm>
 #include <charconv>
-#include <chrono>
-#include <cstdlib>
 #include <string>
 
 namespace mortise::store_detail {
@@ -16,28 +13,6 @@ namespace {
 
 constexpr std::uint16_t server_port = 6379;
 constexpr std::uint16_t sentinel_port = 26379;
-
-std::string secret_in_variable(const std::string& name) {
-    const char* const value = std::getenv(name.c_str());
-    if (!value || *value == '\0')
-        throw error(errc::bad_config, name, "set this variable of the environment to the password");
-    return value;
-}
-
-// Reads a password from the one place that names it.
-std::string secret_of(const store_url& url, const std::string& option, std::string in_url) {
-    const auto file = url.option(option + "_file");
-    const auto variable = url.option(option + "_env");
-    if (!in_url.empty() + !file.empty() + !variable.empty() > 1)
-        url.refuse(
-            "give the password once: in the URL, by " + option + "_file or by " + option + "_env"
-        );
-    if (!file.empty())
-        return mortise::detail::secret_in_file(file);
-    if (!variable.empty())
-        return secret_in_variable(variable);
-    return in_url;
-}
 
 unsigned database_in(std::string_view text, const store_url& url) {
     unsigned number = 0;
@@ -65,13 +40,6 @@ redis_form form_in(const store_url& url) {
     return redis_form::queue;
 }
 
-// Limits a time to a valid `milliseconds`. One that is too long is refused later, with the other
-// settings.
-std::chrono::milliseconds limited_ms(std::size_t count) noexcept {
-    constexpr std::size_t most = std::size_t{1} << 53;
-    return std::chrono::milliseconds(std::min(count, most));
-}
-
 // Reads the sentinels and the part after the slash: the name of the primary, and maybe a database.
 void read_sentinels(redis_store_config& config, const server_url& server, const store_url& url) {
     for (const auto& each : server.places)
@@ -83,7 +51,7 @@ void read_sentinels(redis_store_config& config, const server_url& server, const 
     if (slash != std::string::npos)
         config.database = database_in(std::string_view(server.path).substr(slash + 1), url);
     config.sentinel_user = url.option("sentinel_user");
-    config.sentinel_password = secret_of(url, "sentinel_password", {});
+    config.sentinel_password = url.secret("sentinel_password", {});
 }
 
 }  // namespace
@@ -127,7 +95,7 @@ redis_store_config redis_config_of(const store_url& url) {
         config.database = database_in(server.path, url);
     }
     config.user = server.user;
-    config.password = secret_of(url, "password", server.password);
+    config.password = url.secret("password", server.password);
     config.form = form_in(url);
     config.tokens = url.flag("tokens");
     config.prefix = url.option("prefix");
@@ -136,13 +104,11 @@ redis_store_config redis_config_of(const store_url& url) {
     config.allow_eviction = url.flag("allow_eviction");
     config.allow_unseen_restarts = url.flag("allow_unseen_restarts");
     config.assume_new = url.flag("assume_new");
-    const auto longest_ttl = static_cast<std::size_t>(config.longest_ttl.count());
-    config.longest_ttl = limited_ms(url.number("longest_ttl_ms", longest_ttl));
+    config.longest_ttl = url.milliseconds("longest_ttl_ms", config.longest_ttl);
     config.ca_file = url.option("ca_file");
     config.certificate_file = url.option("certificate_file");
     config.key_file = url.option("key_file");
-    const auto connect_max = static_cast<std::size_t>(config.connect_max.count());
-    config.connect_max = limited_ms(url.number("connect_max_ms", connect_max));
+    config.connect_max = url.milliseconds("connect_max_ms", config.connect_max);
     return config;
 }
 

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "mortise/coro/error.hpp"
+#include "mortise/coro/event.hpp"
+#include "mortise/db/postgres.hpp"
+#include "support/eventually.hpp"
+#include "unit/postgres/postgres_world.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace mortise::test::postgres_pool_test {
+namespace {
+
+using db::postgres_connection;
+using std::chrono::milliseconds;
+
+class PostgresPool : public testing::Test {
+protected:
+    PostgresPool() {
+        config.connections_max = 2;
+        config.check_after = std::chrono::hours(1);
+    }
+
+    /// Starts a transaction that lasts until `gate` is set; notes its end in `order`.
+    void start(const std::string& name) {
+        auto work = [this](postgres_connection& on) -> asio::awaitable<void> {
+            co_await on.query("SELECT 1");
+            ++running;
+            most = std::max(most, running);
+            co_await gate.async_wait();
+            --running;
+        };
+        session->async_run(work, {}, [this, name](std::exception_ptr why) {
+            order.push_back(name);
+            failures.push_back(code_of(why));
+        });
+    }
+    void until(const std::function<bool()>& so) {
+        const auto end = clock::now() + std::chrono::seconds(60);
+        world.step_while([&] { return !so() && clock::now() < end; });
+        ASSERT_TRUE(so());
+    }
+    void open() { session = std::make_unique<db::postgres>(world.open(config)); }
+    void once() { world.run(session->async_run(add_cents(1, 1), {}, asio::use_awaitable)); }
+
+    postgres_world world;
+    db::postgres_config config = world.config();
+    coro::event gate{world.context.get_executor()};
+    std::unique_ptr<db::postgres> session;
+    int running = 0;
+    int most = 0;
+    std::vector<std::string> order;
+    std::vector<error_code> failures;
+};
+
+TEST_F(PostgresPool, OpensNoMoreConnectionsThanItMayAndServesInOrder) {
+    open();
+    EXPECT_EQ(world.connections(), 0) << "none before it is needed";
+    for (const char* const name : {"a", "b", "c", "d", "e"})
+        start(name);
+    until([&] { return running == 2; });
+    EXPECT_EQ(session->stats().connections, 2u);
+    EXPECT_EQ(session->stats().waiting, 3u);
+    EXPECT_EQ(world.connections(), 2);
+    gate.set();
+    until([&] { return order.size() == 5; });
+    EXPECT_EQ(most, 2);
+    const std::vector<std::string> in_order(order.begin() + 2, order.end());
+    EXPECT_EQ(in_order, (std::vector<std::string>{"c", "d", "e"}));
+    EXPECT_EQ(session->stats().connections_opened, 2u) << "all others have used them again";
+    EXPECT_EQ(session->stats().committed, 5u);
+}
+
+TEST_F(PostgresPool, AWaitHasALimitAndAQueueToo) {
+    config.connections_max = 1;
+    config.wait_max = milliseconds(50);
+    config.queue_max = 1;
+    open();
+    start("holds");
+    until([&] { return running == 1; });
+    start("waits");
+    start("finds the queue full");
+    until([&] { return order.size() == 2; });
+    EXPECT_EQ(order[0], "finds the queue full");
+    EXPECT_EQ(failures[0], coro::errc::queue_full);
+    EXPECT_EQ(failures[1], errc::no_connection_free);
+    gate.set();
+    until([&] { return order.size() == 3; });
+    EXPECT_EQ(failures[2], error_code());
+}
+
+TEST_F(PostgresPool, ReplacesAConnectionThatHasLivedForLong) {
+    config.lifetime_max = milliseconds(1);
+    open();
+    once();
+    EXPECT_TRUE(eventually([&] { return world.connections() == 0; })) << "closed when it came back";
+    once();
+    EXPECT_EQ(session->stats().connections_opened, 2u);
+}
+
+TEST_F(PostgresPool, NoticesOnTakingThatTheServerHasEndedAConnection) {
+    open();
+    once();
+    world.sql("SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity"
+              " WHERE application_name = 'mortise'");
+    once();
+    EXPECT_EQ(session->stats().connections_opened, 2u);
+    EXPECT_EQ(world.cents(1), "102");
+}
+
+TEST_F(PostgresPool, AsksAnIdleConnectionForASignOfLife) {
+    postgres_server own;
+    postgres_world there(own);
+    auto settings = there.config();
+    settings.check_after = milliseconds(0);
+    settings.connect_max = milliseconds(100);
+    auto away = there.open(settings);
+    there.run(away.async_run(add_cents(1, 1), {}, asio::use_awaitable));
+    there.run(away.async_run(add_cents(1, 1), {}, asio::use_awaitable));
+    EXPECT_EQ(away.stats().connections_opened, 1u) << "it answers";
+    own.suspend();
+    const auto why = there.failure_of(away.async_run(add_cents(1, 1), {}, asio::use_awaitable));
+    EXPECT_EQ(code_of(why), errc::store_unavailable) << "neither the old nor a new one does";
+    own.resume();
+    there.run(away.async_run(add_cents(1, 1), {}, asio::use_awaitable));
+    EXPECT_EQ(there.cents(1), "103");
+}
+
+TEST_F(PostgresPool, EachWhoWaitsHearsThatNoneCanBeOpened) {
+    const port_reservation nobody;
+    config.servers[0].port = nobody.port();
+    open();
+    for (const char* const name : {"a", "b", "c", "d"})
+        start(name);
+    until([&] { return order.size() == 4; });
+    for (const auto& each : failures)
+        EXPECT_EQ(each, errc::store_unavailable);
+    EXPECT_EQ(session->stats().connections, 0u);
+    EXPECT_EQ(session->stats().connections_failed, 4u);
+}
+
+TEST_F(PostgresPool, StopsWhenTheRunningTransactionsHaveEnded) {
+    open();
+    for (const char* const name : {"a", "b", "waits"})
+        start(name);
+    until([&] { return running == 2; });
+    bool stopped = false;
+    session->async_stop([&](error_code code) {
+        EXPECT_FALSE(code);
+        stopped = true;
+    });
+    until([&] { return order.size() == 1; });
+    EXPECT_EQ(order[0], "waits");
+    EXPECT_EQ(failures[0], asio::error::operation_aborted);
+    EXPECT_FALSE(stopped);
+    start("late");
+    until([&] { return order.size() == 2; });
+    EXPECT_EQ(failures[1], asio::error::operation_aborted);
+    gate.set();
+    until([&] { return stopped; });
+    EXPECT_EQ(order.size(), 4u);
+    EXPECT_EQ(failures[2], error_code());
+    EXPECT_EQ(session->stats().connections, 0u);
+    EXPECT_TRUE(eventually([&] { return world.connections() == 0; }));
+    bool again = false;
+    session->async_stop([&](error_code) { again = true; });
+    until([&] { return again; });
+}
+
+TEST_F(PostgresPool, AnIdleSessionKeepsNoContextAtWork) {
+    open();
+    once();
+    world.context.restart();
+    world.context.run();
+    EXPECT_EQ(session->stats().connections, 1u);
+}
+
+TEST_F(PostgresPool, IsDestroyedWithWhatRuns) {
+    open();
+    for (const char* const name : {"a", "b", "waits"})
+        start(name);
+    until([&] { return running == 2; });
+    session.reset();
+    until([&] { return order.size() == 1; });
+    EXPECT_EQ(failures[0], asio::error::operation_aborted);
+    gate.set();
+    until([&] { return order.size() == 3; });
+    EXPECT_EQ(failures[1], errc::store_unavailable);
+    EXPECT_EQ(failures[2], errc::store_unavailable);
+    EXPECT_TRUE(eventually([&] { return world.connections() == 0; }));
+    EXPECT_EQ(world.cents(1), "100");
+}
+
+// Nothing may leak, or be used after its end; the sanitizer judges.
+TEST_F(PostgresPool, TheContextMayEndAtAnyMoment) {
+    for (int handlers = 0; handlers < 40; ++handlers) {
+        asio::io_context other;
+        auto away = std::make_shared<db::postgres>(other.get_executor(), config);
+        for (int i = 0; i < 3; ++i) {
+            auto work = [](postgres_connection& on) -> asio::awaitable<void> {
+                co_await on.query("SELECT pg_sleep(0.001)");
+                co_await on.query("UPDATE account SET cents = cents + 1 WHERE id = 1");
+            };
+            // The coroutine that waits owns the session.
+            asio::co_spawn(
+                other,
+                [away, work]() -> asio::awaitable<void> {
+                    co_await away->async_run(work, {}, asio::use_awaitable);
+                },
+                asio::detached
+            );
+        }
+        away.reset();
+        for (int i = 0; i < handlers; ++i)
+            other.run_one_for(milliseconds(20));
+    }
+    EXPECT_TRUE(eventually([&] { return world.connections() == 0; }));
+}
+
+}  // namespace
+}  // namespace mortise::test::postgres_pool_test
