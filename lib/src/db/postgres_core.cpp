@@ -118,6 +118,7 @@ void postgres_core::begin_stop(bool at_once) {
         pool_->stop([weak = weak_from_this()] {
             if (const auto self = weak.lock()) {
                 self->closed_ = true;
+                self->note_sizes();
                 self->end_if_idle();
             }
         });

@@ -104,6 +104,8 @@ void postgres_run::on_cancel(asio::cancellation_type_t type) {
         asio::post(executor_, [self = shared_from_this(), type] { self->stop_.emit(type); });
         break;
     case stage::ending:
+        if (alarm_.is_set())
+            break;
         alarm_.set(
             *core_->time(),
             core_->strand(),
@@ -296,8 +298,8 @@ void postgres_run::deliver() {
     stage_ = stage::ended;
     const auto body = std::exchange(body_, nullptr);
     const auto failure = std::exchange(failure_, nullptr);
+    body->deliver(failure);  // first: a stop is answered after all that it waited for
     core_->ended(shared_from_this());
-    body->deliver(failure);
 }
 
 void postgres_run::drop() noexcept {

@@ -14,7 +14,7 @@
 namespace mortise::postgres_detail {
 namespace {
 
-using way = asio::posix::stream_descriptor::wait_type;
+using wait_type = asio::posix::stream_descriptor::wait_type;
 
 // A statement that the server has planned for a table of another shape, or does not know.
 bool is_stale(const error_code& code) {
@@ -34,7 +34,7 @@ pg_connection::pg_connection(
       time_(std::move(time)),
       run_beside_(std::move(run_beside)),
       socket_(strand_),
-      statements_(settings_->statements_max) {}
+      sender_(settings_->statements_max) {}
 
 void pg_connection::open(pg_opening::done_function done) {
     opening_ = std::make_shared<pg_opening>(
@@ -77,14 +77,12 @@ pg_connection::message_id pg_connection::exchange(std::vector<pg_step> steps, re
             return id;
         }
     }
-    if (!steps.empty())
-        steps.back().ends = true;
     auto& added = messages_.emplace_back();
     added.id = id;
     added.steps = std::move(steps);
     added.then = std::move(then);
     added.reply.answers.resize(added.steps.size());
-    send(added);
+    added.syncs = sender_.send(socket_.get(), added.steps);
     // Later, so that nothing is answered inside this call.
     asio::post(strand_, [self = shared_from_this()] { self->pump(); });
     return id;
@@ -99,80 +97,12 @@ void pg_connection::fail_later(replied then, pg_failure why) {
     });
 }
 
-// Puts the message into libpq's buffer, whose last Sync writes it out.
-void pg_connection::send(message& to_send) {
-    if (to_send.steps.empty()) {
-        expect({expected::kind::sync, 0, nullptr}, ::PQpipelineSync(socket_.get()));
-        return;
-    }
-    to_send.syncs = 0;
-    for (std::size_t i = 0; i < to_send.steps.size(); ++i) {
-        send_step(to_send.steps[i], i);
-        if (to_send.steps[i].ends) {
-            expect({expected::kind::sync, i, nullptr}, ::PQpipelineSync(socket_.get()));
-            ++to_send.syncs;
-        }
-    }
-    send_evictions(to_send);
-}
-
-// Has the server forget statements for which there is no room any longer. They go behind the
-// message: in a transaction that has failed, the server refuses this, and would skip the rest.
-void pg_connection::send_evictions(message& to_send) {
-    if (evicted_.empty())
-        return;
-    PGconn* const to = socket_.get();
-    for (const auto& each : std::exchange(evicted_, {})) {
-        const std::string text = "DEALLOCATE " + each;
-        expect(
-            {expected::kind::forgotten, 0, nullptr},
-            ::PQsendQueryParams(to, text.c_str(), 0, nullptr, nullptr, nullptr, nullptr, 0)
-        );
-    }
-    expect({expected::kind::sync, 0, nullptr}, ::PQpipelineSync(to));
-    ++to_send.syncs;
-}
-
-// Notes what was sent; if libpq has failed, the answers that come can no longer be told apart, and
-// `pump` ends the connection.
-void pg_connection::expect(expected next, int sent) {
-    expected_.push_back(std::move(next));
-    send_failed_ = send_failed_ || sent != 1;
-}
-
-void pg_connection::send_step(const pg_step& step, std::size_t number) {
-    PGconn* const to = socket_.get();
-    const char* const text = step.sql.text.c_str();
-    pg_parameters parameters(step.sql.values);
-    auto statement = statements_.any() ? statements_.find(step.sql.text) : nullptr;
-    if (statements_.any() && !statement) {
-        if (const auto oldest = statements_.take_oldest())
-            evicted_.push_back(oldest->name);
-        statement = statements_.add(step.sql.text);
-        expect(
-            {expected::kind::prepared, number, statement},
-            ::PQsendPrepare(to, statement->name.c_str(), text, 0, nullptr)
-        );
-    } else if (statement && statement->at_server != pg_statement::state::known) {
-        statement.reset();  // its preparation may still fail
-    }
-    const auto count = parameters.count();
-    const auto* const values = parameters.values();
-    const auto* const lengths = parameters.lengths();
-    const auto* const formats = parameters.formats();
-    const int sent =
-        statement
-            ? ::PQsendQueryPrepared(to, statement->name.c_str(), count, values, lengths, formats, 0)
-            : ::PQsendQueryParams(to, text, count, nullptr, values, lengths, formats, 0);
-    expect({expected::kind::answer, number, std::move(statement)}, sent);
-}
-
 // Sends what is left, takes what has come, and waits for the rest.
 void pg_connection::pump() {
     if (!usable())
         return;
     const int left = ::PQflush(socket_.get());
-    if (left < 0 || send_failed_)
+    if (left < 0 || sender_.failed())
         return lost();
     collect();
     if (!usable())
@@ -186,20 +116,26 @@ void pg_connection::pump() {
 void pg_connection::wait_readable() {
     if (std::exchange(reading_, true))
         return;
-    socket_.wait(way::wait_read, [self = shared_from_this()](const boost::system::error_code&) {
-        self->reading_ = false;
-        if (self->usable() && self->check())
-            self->pump();
-    });
+    socket_.wait(
+        wait_type::wait_read,
+        [self = shared_from_this()](const boost::system::error_code&) {
+            self->reading_ = false;
+            if (self->usable() && self->check())
+                self->pump();
+        }
+    );
 }
 
 void pg_connection::wait_writable() {
     if (std::exchange(writing_, true))
         return;
-    socket_.wait(way::wait_write, [self = shared_from_this()](const boost::system::error_code&) {
-        self->writing_ = false;
-        self->pump();
-    });
+    socket_.wait(
+        wait_type::wait_write,
+        [self = shared_from_this()](const boost::system::error_code&) {
+            self->writing_ = false;
+            self->pump();
+        }
+    );
 }
 
 bool pg_connection::check() {
@@ -214,20 +150,21 @@ bool pg_connection::check() {
 
 void pg_connection::collect() {
     const auto kept = shared_from_this();
-    while (usable() && !expected_.empty() && !::PQisBusy(socket_.get()))
-        take(owned_result(::PQgetResult(socket_.get())));
+    while (usable() && !sender_.empty() && !::PQisBusy(socket_.get())) {
+        owned_result result(::PQgetResult(socket_.get()));
+        if (result)
+            take(*result);
+        else if (sender_.next().type != pg_sender::expected::kind::sync)
+            sender_.pop();  // a statement ends without a result, a Sync with one only
+        else
+            break;  // libpq has nothing more, because the connection was lost
+    }
     if (usable())
         take_notifications();
 }
 
-// Each statement is reported by a result and an end without one, each Sync by a result only.
-void pg_connection::take(owned_result result) {
-    if (!result) {
-        if (expected_.front().type != expected::kind::sync)
-            expected_.pop_front();
-        return;
-    }
-    switch (::PQresultStatus(result.get())) {
+void pg_connection::take(const PGresult& result) {
+    switch (::PQresultStatus(&result)) {
     case PGRES_PIPELINE_SYNC:
         return take_sync();
     case PGRES_PIPELINE_ABORTED:
@@ -235,7 +172,7 @@ void pg_connection::take(owned_result result) {
     case PGRES_COMMAND_OK:
     case PGRES_TUPLES_OK:
     case PGRES_EMPTY_QUERY:
-        return take_answer(*result);
+        return take_answer(result);
     case PGRES_COPY_IN:
     case PGRES_COPY_OUT:
     case PGRES_COPY_BOTH:
@@ -243,18 +180,18 @@ void pg_connection::take(owned_result result) {
     default:
         break;
     }
-    auto why = failure_of(*result, settings_->password);
-    if (ends_connection(*result))
+    auto why = failure_of(result, settings_->password);
+    if (ends_connection(result))
         last_words_ = why;
     aborted_by_ = why;
     take_failure(std::move(why));
 }
 
 void pg_connection::take_answer(const PGresult& result) {
-    const auto& next = expected_.front();
-    if (next.type == expected::kind::prepared) {
+    const auto& next = sender_.next();
+    if (next.type == pg_sender::expected::kind::prepared) {
         next.statement->at_server = pg_statement::state::known;
-    } else if (next.type == expected::kind::answer) {
+    } else if (next.type == pg_sender::expected::kind::answer) {
         auto& answer = messages_.front().reply.answers[next.step];
         answer.result = rows_of(result);
         answer.tag = ::PQcmdStatus(const_cast<PGresult*>(&result));  // it changes nothing
@@ -262,12 +199,13 @@ void pg_connection::take_answer(const PGresult& result) {
 }
 
 void pg_connection::take_failure(pg_failure why) {
-    const auto& next = expected_.front();
-    if (next.type == expected::kind::sync || next.type == expected::kind::forgotten)
+    const auto& next = sender_.next();
+    if (next.type == pg_sender::expected::kind::sync ||
+        next.type == pg_sender::expected::kind::forgotten)
         return;
     const auto& statement = next.statement;
-    if (statement && (next.type == expected::kind::prepared || is_stale(why.code)))
-        statements_.forget(*statement);
+    if (statement && (next.type == pg_sender::expected::kind::prepared || is_stale(why.code)))
+        sender_.forget(*statement);
     auto& answer = messages_.front().reply.answers[next.step];
     if (!answer.failure)
         answer.failure = std::move(why);
@@ -275,7 +213,7 @@ void pg_connection::take_failure(pg_failure why) {
 
 void pg_connection::take_sync() {
     aborted_by_ = {};
-    expected_.pop_front();
+    sender_.pop();
     auto& first = messages_.front();
     if (++first.answered < first.syncs)
         return;
@@ -341,7 +279,8 @@ void pg_connection::request_cancel() {
 // Ends the connection with the words that the server has left in libpq's buffer, or libpq's own.
 void pg_connection::lost() {
     constexpr int results_max = 4;
-    for (int i = 0; i < results_max && !last_words_ && !expected_.empty(); ++i) {
+    const bool ended = ::PQstatus(socket_.get()) == CONNECTION_BAD;  // else libpq would wait
+    for (int i = 0; i < results_max && ended && !last_words_ && !sender_.empty(); ++i) {
         const owned_result result(::PQgetResult(socket_.get()));
         if (result && ends_connection(*result))
             last_words_ = failure_of(*result, settings_->password);
@@ -392,7 +331,7 @@ void pg_connection::drop() noexcept {
     cancel_alarm_.cancel();
     const auto unanswered = std::exchange(messages_, {});
     const auto handler = std::exchange(notified_, nullptr);
-    expected_.clear();
+    sender_.clear();
     socket_.close();
 }
 

@@ -8,8 +8,8 @@
 #include "mortise/db/postgres_config.hpp"
 #include "postgres/pg_message.hpp"
 #include "postgres/pg_opening.hpp"
+#include "postgres/pg_sender.hpp"
 #include "postgres/pg_socket.hpp"
-#include "postgres/pg_statements.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 
@@ -104,23 +104,11 @@ private:
         bool cancel_sent = false;
     };
 
-    /// What libpq will report next.
-    struct expected {
-        enum class kind : std::uint8_t { prepared, forgotten, answer, sync };
-        kind type;
-        std::size_t step = 0;
-        std::shared_ptr<pg_statement> statement;
-    };
-
-    void send(message& to_send);
-    void send_step(const pg_step& step, std::size_t number);
-    void send_evictions(message& to_send);
-    void expect(expected next, int sent);
     void pump();
     void wait_readable();
     void wait_writable();
     void collect();
-    void take(owned_result result);
+    void take(const PGresult& result);
     void take_answer(const PGresult& result);
     void take_failure(pg_failure why);
     void take_sync();
@@ -141,14 +129,11 @@ private:
     bool reading_ = false;
     bool writing_ = false;
     bool was_cancelled_ = false;
-    bool send_failed_ = false;
     message_id last_id_ = 0;
     std::deque<message> messages_;
-    std::deque<expected> expected_;
-    pg_statements statements_;
-    std::vector<std::string> evicted_;  ///< Names that the server must still forget.
-    pg_failure aborted_by_;             ///< Why the server skips the rest, up to the next Sync.
-    pg_failure last_words_;             ///< Why it was closed; the server's, if it said why.
+    pg_sender sender_;
+    pg_failure aborted_by_;  ///< Why the server skips the rest, up to the next Sync.
+    pg_failure last_words_;  ///< Why it was closed; the server's, if it said why.
     notified notified_;
     coro::detail::alarm cancel_alarm_;
 };

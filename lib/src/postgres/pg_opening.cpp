@@ -71,8 +71,8 @@ constexpr std::string_view denials[] = {
     "authentication failed",
     "is not permitted to log in",
     "permission denied for database",
-    "does not exist",  // a role; for a database see below
-    "password file"};
+    "role \"",  // does not exist, say
+};
 
 constexpr std::string_view distrusts[] = {
     "certificate verify failed",
@@ -157,6 +157,9 @@ pg_failure judge_opening(std::string words, const std::string& secret) {
     }
     if (in("database \"") && in("does not exist"))
         return {db::postgres_error("3D000"), std::move(words)};
+    if (in("could not read root certificate") || in("root certificate file") ||
+        in("certificate file") || in("private key file") || in("invalid connection option"))
+        return {errc::bad_config, std::move(words)};
     if (std::any_of(std::begin(denials), std::end(denials), in))
         return {errc::access_denied, std::move(words)};
     if (std::any_of(std::begin(distrusts), std::end(distrusts), in))
@@ -165,9 +168,6 @@ pg_failure judge_opening(std::string words, const std::string& secret) {
         return {errc::read_only_server, std::move(words)};
     if (in("received invalid response") || in("expected authentication request"))
         return {errc::wrong_server, std::move(words)};
-    if (in("could not read root certificate") || in("root certificate file") ||
-        in("certificate file") || in("private key file") || in("invalid connection option"))
-        return {errc::bad_config, std::move(words)};
     return {errc::store_unavailable, std::move(words)};
 }
 
