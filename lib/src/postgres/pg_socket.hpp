@@ -28,7 +28,8 @@ namespace asio = boost::asio;
 /// @par Threads One strand.
 class pg_socket {
 public:
-    explicit pg_socket(asio::any_io_executor strand) : watched_(std::move(strand)) {}
+    explicit pg_socket(asio::any_io_executor strand)
+        : watched_(std::make_unique<asio::posix::stream_descriptor>(std::move(strand))) {}
     ~pg_socket() { close(); }
     pg_socket(const pg_socket&) = delete;
     pg_socket& operator=(const pg_socket&) = delete;
@@ -45,7 +46,7 @@ public:
             return none_left ? errc::too_many_files : errc::store_unavailable;
         }
         boost::system::error_code failed;
-        watched_.assign(copy, failed);
+        watched_->assign(copy, failed);
         if (failed)
             ::close(copy);
         return failed;
@@ -55,7 +56,7 @@ public:
     /// not watched any longer.
     template <class Then>
     void wait(asio::posix::stream_descriptor::wait_type way, Then then) {
-        watched_.async_wait(way, std::move(then));
+        watched_->async_wait(way, std::move(then));
     }
 
     /// Closes the connection. In a forked child only the child's descriptors: to say good-bye would
@@ -78,20 +79,19 @@ private:
     };
 
     // Takes the copy out of Asio's set before it is closed: the kernel would keep it there, because
-    // libpq's own descriptor stands for the same socket. In a forked child the set is the parent's.
+    // libpq's own descriptor stands for the same socket. In a forked child the set is the parent's,
+    // so the object that would take it out is left behind.
     void forget() noexcept {
-        if (!watched_.is_open())
+        if (!watched_ || !watched_->is_open())
             return;
-        if (process_.forked()) {
-            boost::system::error_code ignored;
-            watched_.close(ignored);
-        } else {
-            ::close(watched_.release());
-        }
+        if (process_.forked())
+            ::close(watched_.release()->native_handle());
+        else
+            ::close(watched_->release());
     }
 
     std::unique_ptr<PGconn, finisher> connection_;
-    asio::posix::stream_descriptor watched_;
+    std::unique_ptr<asio::posix::stream_descriptor> watched_;
     const coro::detail::fork_guard process_;
 };
 

@@ -3,12 +3,17 @@
 #include "mortise/detail/defaults.hpp"
 #include "postgres/pg_connection.hpp"
 #include "support/eventually.hpp"
+#include "support/scratch_folder.hpp"
 #include "unit/postgres/postgres_world.hpp"
 #include "unit/txn_http/slow_name.hpp"
 
 #include <gtest/gtest.h>
 
-#include <csignal>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -314,6 +319,30 @@ TEST_F(PostgresConnection, CannotBeOpenedWithWrongSettings) {
     EXPECT_EQ(refusal(config), error_code());
     config.servers = {{world.server().socket_folder().string(), world.server().port()}};
     EXPECT_EQ(refusal(config), error_code());
+}
+
+TEST_F(PostgresConnection, TakesThePasswordFromAFileOfLibpq) {
+    const scratch_folder scratch;
+    settings.passfile = scratch.path() / "passwords";
+    std::ofstream(settings.passfile) << "127.0.0.1:*:*:*:" << settings.password << '\n';
+    std::filesystem::permissions(settings.passfile, std::filesystem::perms::owner_read);
+    settings.password.clear();
+    EXPECT_EQ(try_open(make()).code, error_code());
+    settings.passfile = scratch.path() / "none";
+    EXPECT_EQ(try_open(make()).code, errc::access_denied);
+}
+
+TEST_F(PostgresConnection, AForkedChildSaysNothingToTheServer) {
+    auto on = open();
+    const pid_t child = ::fork();
+    if (child == 0) {
+        on->drop();
+        ::_exit(0);
+    }
+    int status = 0;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_FALSE(exchange(*on, {pg_step(bound_sql("SELECT 1"))}).first_failure())
+        << "the child has not said good-bye in its parent's name";
 }
 
 TEST_F(PostgresConnection, ANameThatIsNotFoundInTimeHoldsNobodyUp) {

@@ -3,13 +3,21 @@
 #include "mortise/coro/event.hpp"
 #include "mortise/db/postgres.hpp"
 #include "support/eventually.hpp"
+#include "support/tracker_executor.hpp"
 #include "unit/postgres/postgres_world.hpp"
 
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/cancel_after.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -200,6 +208,74 @@ TEST_F(PostgresPool, IsDestroyedWithWhatRuns) {
     EXPECT_EQ(failures[2], errc::store_unavailable);
     EXPECT_TRUE(eventually([&] { return world.connections() == 0; }));
     EXPECT_EQ(world.cents(1), "100");
+}
+
+TEST_F(PostgresPool, CompletesOnTheExecutorOfTheHandlerAndNeverInside) {
+    open();
+    const tracker_executor tracker(world.context);
+    int completed = 0;
+    bool inside = true;
+    auto work = [tracker](postgres_connection& on) -> asio::awaitable<void> {
+        EXPECT_TRUE(tracker.runs_this()) << "the closure runs where its caller does";
+        co_await on.query("SELECT 1");
+        EXPECT_TRUE(tracker.runs_this());
+    };
+    session->async_run(work, {}, asio::bind_executor(tracker, [&](std::exception_ptr why) {
+                           EXPECT_FALSE(why) << text_of(why);
+                           EXPECT_TRUE(tracker.runs_this());
+                           EXPECT_FALSE(inside);
+                           ++completed;
+                       }));
+    inside = false;
+    until([&] { return completed == 1; });
+    session->async_stop(asio::bind_executor(tracker, [&](error_code) {
+        EXPECT_TRUE(tracker.runs_this());
+        ++completed;
+    }));
+    until([&] { return completed == 2; });
+}
+
+// Any thread may begin, cancel and end transactions; the sanitizers judge.
+TEST_F(PostgresPool, ServesManyThreads) {
+    asio::thread_pool threads(4);
+    config.connections_max = 4;
+    db::postgres shared(threads.get_executor(), config);
+    constexpr int coroutines = 32;
+    constexpr int rounds = 8;
+    std::atomic<int> written{0};
+    for (int i = 0; i < coroutines; ++i) {
+        asio::co_spawn(
+            asio::make_strand(threads),
+            [&shared, &written, i]() -> asio::awaitable<void> {
+                auto work = [](postgres_connection& on) -> asio::awaitable<void> {
+                    co_await on.query("UPDATE account SET cents = cents + 1 WHERE id = 1");
+                };
+                for (int round = 0; round < rounds; ++round) {
+                    if (i % 4 != 0) {
+                        co_await shared.async_run(work);
+                        ++written;
+                        continue;
+                    }
+                    auto timed = shared.async_run(
+                        work,
+                        {},
+                        asio::cancel_after(
+                            std::chrono::microseconds(500 * round), asio::as_tuple(asio::deferred)
+                        )
+                    );
+                    const auto outcome = co_await std::move(timed);
+                    if (!std::get<0>(outcome))
+                        ++written;
+                    else
+                        EXPECT_EQ(code_of(std::get<0>(outcome)), asio::error::operation_aborted);
+                }
+            },
+            [](std::exception_ptr why) { EXPECT_FALSE(why) << text_of(why); }
+        );
+    }
+    threads.join();
+    EXPECT_EQ(world.cents(1), std::to_string(100 + written));
+    EXPECT_GE(written, coroutines * rounds * 3 / 4);
 }
 
 // Nothing may leak, or be used after its end; the sanitizer judges.

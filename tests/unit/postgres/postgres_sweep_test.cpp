@@ -26,7 +26,8 @@ INSTANTIATE_TEST_SUITE_P(Types, PostgresSweep, testing::ValuesIn(cancellation_ty
 /// A session at the shared server, and what is looked for after each cancellation.
 class session_case : public sweep_case {
 protected:
-    explicit session_case(postgres_world& world) : world_(world), session_(world.open()) {}
+    explicit session_case(postgres_world& world)
+        : world_(world), session_(world.open(config_for(world))) {}
 
     void expect_success_or_abort(const co_world::outcome& outcome) {
         const error_code code = code_of(outcome.failure);
@@ -45,6 +46,14 @@ protected:
 
     postgres_world& world_;
     db::postgres session_;
+
+private:
+    // By the Unix socket, where a login costs nothing: each step of a sweep has connections anew.
+    static db::postgres_config config_for(const postgres_world& world) {
+        auto config = world.config();
+        config.servers[0].host = world.server().socket_folder();
+        return config;
+    }
 };
 
 class writing final : public session_case {

@@ -7,15 +7,56 @@
 
 #include <boost/asio/co_spawn.hpp>
 
+#include <libpq-fe.h>
+
 #include <chrono>
+#include <map>
+#include <memory>
 #include <stdexcept>
 
 namespace mortise::test {
+namespace {
+
+template <class T>
+using owned = std::unique_ptr<T, void (*)(T*)>;
+
+// By the Unix socket, where nobody asks for a password: a login takes longer than all the rest.
+owned<PGconn> connect_to(const postgres_server& server) {
+    const std::string place = "host=" + server.socket_folder().string() +
+                              " port=" + std::to_string(server.port()) + " user=" + server.user +
+                              " dbname=postgres options='-c client_min_messages=warning'";
+    return {::PQconnectdb(place.c_str()), &::PQfinish};
+}
+
+}  // namespace
 
 postgres_world::postgres_world(postgres_server& at) : server_(at) {
     sql("DROP TABLE IF EXISTS account; CREATE TABLE account(id int PRIMARY KEY,"
         " cents bigint NOT NULL CHECK(cents >= 0)); INSERT INTO account VALUES(1, 100), (2, 100),"
         " (3, 100)");
+}
+
+std::string postgres_world::sql(const std::string& statement) const {
+    static std::map<std::uint16_t, owned<PGconn>> connections;
+    auto& connection = connections.try_emplace(server_.port(), nullptr, &::PQfinish).first->second;
+    owned<PGresult> found(nullptr, &::PQclear);
+    for (int attempt = 0; attempt < 2; ++attempt) {
+        if (!connection)
+            connection = connect_to(server_);
+        found.reset(::PQexec(connection.get(), statement.c_str()));
+        const auto status = ::PQresultStatus(found.get());
+        if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK)
+            break;
+        const char* const state = ::PQresultErrorField(found.get(), PG_DIAG_SQLSTATE);
+        const bool lost = !state || std::string(state).starts_with("57P");
+        const std::string words = ::PQerrorMessage(connection.get());
+        if (lost)
+            connection.reset();  // the server was restarted since, or another one has its port
+        if (!lost || attempt == 1)
+            throw std::runtime_error(statement + ": " + words);
+    }
+    const bool any = ::PQntuples(found.get()) > 0 && ::PQnfields(found.get()) > 0;
+    return any ? ::PQgetvalue(found.get(), 0, 0) : "";
 }
 
 int postgres_world::connections() const {

@@ -32,8 +32,9 @@ public:
         return db::postgres(context.get_executor(), std::move(with));
     }
 
-    /// The first value of the first row, on a connection of its own.
-    std::string sql(const std::string& statement) const { return server_.run(statement); }
+    /// The first value of the first row, on an administrator's connection, which all worlds at one
+    /// server share. @throws std::runtime_error
+    std::string sql(const std::string& statement) const;
     std::string cents(int id) const {
         return sql("SELECT cents FROM account WHERE id = " + std::to_string(id));
     }
