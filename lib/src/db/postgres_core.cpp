@@ -5,6 +5,7 @@
 #include "mortise/detail/defaults.hpp"
 #include "mortise/detail/require.hpp"
 
+#include <boost/asio/bind_executor.hpp>
 #include <boost/asio/dispatch.hpp>
 
 #include <chrono>
@@ -73,7 +74,9 @@ postgres_core::postgres_core(asio::any_io_executor executor, postgres_config con
         strand(),
         settings_,
         time_,
-        [this](std::function<void()> job) { run_beside(std::move(job)); }
+        [this](std::function<void()> job, std::function<void()> then) {
+            run_beside(std::move(job), std::move(then));
+        }
     );
 }
 
@@ -84,7 +87,7 @@ postgres_core::~postgres_core() {
 
 // Each request waits for the server to close its connection, which a stopped server never does: the
 // thread is then left behind, and takes no more.
-void postgres_core::run_beside(std::function<void()> job) {
+void postgres_core::run_beside(std::function<void()> job, std::function<void()> then) {
     ++counts.cancelled;
     if (!helper_) {
         coro::worker_config settings;
@@ -92,7 +95,10 @@ void postgres_core::run_beside(std::function<void()> job) {
         settings.grace = milliseconds(0);
         helper_.emplace(executor(), std::move(settings));
     }
-    helper_->post(std::move(job));
+    helper_->async_run(
+        std::move(job),
+        asio::bind_executor(strand(), [then = std::move(then)](error_code) { then(); })
+    );
 }
 
 void postgres_core::begin(std::shared_ptr<postgres_run> run) {

@@ -65,7 +65,7 @@ private:
     void begin_stop(bool at_once);
     void drop() noexcept;
     void end_if_idle();
-    void run_beside(std::function<void()> job);
+    void run_beside(std::function<void()> job, std::function<void()> then);
 
     const std::shared_ptr<const postgres_config> settings_;
     const std::shared_ptr<coro::time_source> time_;

@@ -150,7 +150,7 @@ bool pg_connection::check() {
 
 void pg_connection::collect() {
     const auto kept = shared_from_this();
-    while (usable() && !sender_.empty() && !::PQisBusy(socket_.get())) {
+    while (usable() && !answer_held_ && !sender_.empty() && !::PQisBusy(socket_.get())) {
         owned_result result(::PQgetResult(socket_.get()));
         if (result)
             take(*result);
@@ -217,6 +217,14 @@ void pg_connection::take_sync() {
     auto& first = messages_.front();
     if (++first.answered < first.syncs)
         return;
+    if (cancelling_)
+        answer_held_ = true;
+    else
+        deliver_first();
+}
+
+void pg_connection::deliver_first() {
+    auto& first = messages_.front();
     cancel_alarm_.cancel();
     auto then = std::move(first.then);
     auto reply = std::move(first.reply);
@@ -263,17 +271,33 @@ void pg_connection::request_cancel() {
         return;
     was_cancelled_ = true;
     const std::shared_ptr<PGcancel> request(::PQgetCancel(socket_.get()), &::PQfreeCancel);
-    if (request) {
-        run_beside_([request] {
+    cancelling_ = true;
+    run_beside_(
+        [request] {
             std::array<char, 256> words{};
-            ::PQcancel(request.get(), words.data(), static_cast<int>(words.size()));
-        });
-    }
+            if (request)
+                ::PQcancel(request.get(), words.data(), static_cast<int>(words.size()));
+        },
+        [weak = weak_from_this()] {
+            if (const auto self = weak.lock())
+                self->cancel_arrived();
+        }
+    );
     cancel_alarm_
         .set(*time_, strand_, time_->now() + settings_->cancel_max, [weak = weak_from_this()] {
             if (const auto self = weak.lock())
                 self->close({errc::store_unavailable, "the server does not answer a cancellation"});
         });
+}
+
+// Gives the answer that was held back: as long as the request was under way, it could still have
+// hit the next statement, and with it a commit.
+void pg_connection::cancel_arrived() {
+    cancelling_ = false;
+    if (std::exchange(answer_held_, false) && usable()) {
+        deliver_first();
+        pump();
+    }
 }
 
 // Ends the connection with the words that the server has left in libpq's buffer, or libpq's own.

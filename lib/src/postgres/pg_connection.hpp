@@ -45,8 +45,8 @@ class pg_connection final : public std::enable_shared_from_this<pg_connection> {
 public:
     using replied = std::function<void(pg_reply)>;
     using notified = std::function<void(pg_notification)>;
-    /// Runs a job that blocks, on another thread, once.
-    using beside = std::function<void(std::function<void()>)>;
+    /// Runs a job that blocks, on another thread, once, and calls `then` on the strand afterwards.
+    using beside = std::function<void(std::function<void()> job, std::function<void()> then)>;
     using message_id = std::uint64_t;
 
     pg_connection(
@@ -63,9 +63,9 @@ public:
     message_id exchange(std::vector<pg_step> steps, replied then);
 
     /// Asks the server to end this message, if it is under way. The answer comes all the same, with
-    /// SQLSTATE 57014 if the server was in time. If none comes for `cancel_max`, the connection is
-    /// closed. A connection that had this called on it must not be used for other transactions: a
-    /// late cancellation could hit them.
+    /// SQLSTATE 57014 if the server was in time, and not before the request has arrived there, so
+    /// that it hits nothing that is sent later. If none comes for `cancel_max`, the connection is
+    /// closed.
     void cancel(message_id message);
     bool was_cancelled() const noexcept { return was_cancelled_; }
 
@@ -113,7 +113,9 @@ private:
     void take_failure(pg_failure why);
     void take_sync();
     void take_notifications();
+    void deliver_first();
     void request_cancel();
+    void cancel_arrived();
     void lost();
     void fail_later(replied then, pg_failure why);
     std::string words_of_libpq() const;
@@ -129,6 +131,8 @@ private:
     bool reading_ = false;
     bool writing_ = false;
     bool was_cancelled_ = false;
+    bool cancelling_ = false;   ///< A request of cancellation is under way.
+    bool answer_held_ = false;  ///< The first message is answered, but the request is under way.
     message_id last_id_ = 0;
     std::deque<message> messages_;
     pg_sender sender_;

@@ -7,6 +7,7 @@
 #include "unit/postgres/postgres_world.hpp"
 #include "unit/txn_http/slow_name.hpp"
 
+#include <boost/asio/post.hpp>
 #include <gtest/gtest.h>
 
 #include <sys/wait.h>
@@ -46,7 +47,12 @@ protected:
             world.context.get_executor(),
             std::make_shared<const db::postgres_config>(settings),
             mortise::detail::make_real_time(world.context.get_executor()),
-            [this](std::function<void()> job) { helpers_.emplace_back(std::move(job)); }
+            [this](std::function<void()> job, std::function<void()> then) {
+                helpers_.emplace_back([this, job, then] {
+                    job();
+                    asio::post(world.context, then);
+                });
+            }
         );
     }
 
