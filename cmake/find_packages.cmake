@@ -29,6 +29,9 @@ endfunction()
 function(mortise_find failure package user)
     set(${failure} "" PARENT_SCOPE)
     set(how QUIET)
+    if(package STREQUAL "PostgreSQL")
+        list(PREPEND how 14) # the first with a pipeline mode
+    endif()
     if(package STREQUAL "RdKafka")
         list(APPEND how MODULE)
         list(PREPEND CMAKE_MODULE_PATH "${CMAKE_CURRENT_FUNCTION_LIST_DIR}") # FindRdKafka.cmake
