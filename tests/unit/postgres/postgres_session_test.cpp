@@ -4,6 +4,7 @@
 #include "unit/postgres/postgres_world.hpp"
 
 #include <boost/asio/as_tuple.hpp>
+#include <boost/asio/cancel_after.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <gtest/gtest.h>
@@ -334,6 +335,26 @@ TEST_F(PostgresSession, SettingsOfATransactionEndWithIt) {
     };
     world.run(start(sets));
     EXPECT_EQ(query("SHOW lock_timeout").first().text(0), "0");
+}
+
+TEST_F(PostgresSession, AStatementMayHaveATimeLimitAndTheTransactionGoesOn) {
+    const auto limited = [](postgres_connection& on) -> asio::awaitable<void> {
+        co_await on.query("UPDATE account SET cents = 7 WHERE id = 1");
+        co_await on.query("SAVEPOINT before");
+        auto slow = on.async_query(
+            db::bound_sql("SELECT pg_sleep(3600)"),
+            asio::cancel_after(std::chrono::milliseconds(20), asio::as_tuple(asio::deferred))
+        );
+        const auto outcome = co_await std::move(slow);
+        EXPECT_EQ(code_of(std::get<0>(outcome)), asio::error::operation_aborted);
+        co_await on.query("ROLLBACK TO SAVEPOINT before");
+        co_await on.query("UPDATE account SET cents = 8 WHERE id = 2");
+    };
+    EXPECT_EQ(text_of(world.failure_of(start(limited))), "");
+    EXPECT_EQ(world.cents(1) + world.cents(2), "78");
+    EXPECT_EQ(session.stats().cancelled, 1u);
+    world.run(start(add_cents(3, 1)));
+    EXPECT_EQ(session.stats().connections_opened, 2u) << "the other one was cancelled on";
 }
 
 TEST_F(PostgresSession, RefusesSettingsOutsideOfTheirLimits) {
