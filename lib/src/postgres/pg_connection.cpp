@@ -156,6 +156,8 @@ void pg_connection::collect() {
             take(*result);
         else if (sender_.next().type != pg_sender::expected::kind::sync)
             sender_.pop();  // a statement ends without a result, a Sync with one only
+        else if (std::exchange(sync_failed_, false))
+            continue;  // the failure has ended so, and the Sync follows
         else
             break;  // libpq has nothing more, because the connection was lost
     }
@@ -200,8 +202,9 @@ void pg_connection::take_answer(const PGresult& result) {
 
 void pg_connection::take_failure(pg_failure why) {
     const auto& next = sender_.next();
-    if (next.type == pg_sender::expected::kind::sync ||
-        next.type == pg_sender::expected::kind::forgotten)
+    if (next.type == pg_sender::expected::kind::sync)
+        return take_failed_sync(why);
+    if (next.type == pg_sender::expected::kind::forgotten)
         return;
     const auto& statement = next.statement;
     if (statement && (next.type == pg_sender::expected::kind::prepared || is_stale(why.code)))
@@ -211,8 +214,24 @@ void pg_connection::take_failure(pg_failure why) {
         answer.failure = std::move(why);
 }
 
+// A transaction without a COMMIT of its own is committed by its Sync. If that fails, all of its
+// steps are undone, although they were answered well.
+void pg_connection::take_failed_sync(const pg_failure& why) {
+    sync_failed_ = true;
+    auto& first = messages_.front();
+    std::size_t step = sender_.next().step;
+    if (step >= first.steps.size())
+        return;  // the Sync behind statements that are forgotten
+    do {
+        auto& answer = first.reply.answers[step];
+        if (!answer.failure)
+            answer.failure = why;
+    } while (step-- > 0 && !first.steps[step].ends);
+}
+
 void pg_connection::take_sync() {
     aborted_by_ = {};
+    sync_failed_ = false;
     sender_.pop();
     auto& first = messages_.front();
     if (++first.answered < first.syncs)

@@ -111,6 +111,7 @@ private:
     void take(const PGresult& result);
     void take_answer(const PGresult& result);
     void take_failure(pg_failure why);
+    void take_failed_sync(const pg_failure& why);
     void take_sync();
     void take_notifications();
     void deliver_first();
@@ -132,6 +133,7 @@ private:
     bool writing_ = false;
     bool was_cancelled_ = false;
     bool cancelling_ = false;   ///< A request of cancellation is under way.
+    bool sync_failed_ = false;  ///< The answer to the next Sync still comes.
     bool answer_held_ = false;  ///< The first message is answered, but the request is under way.
     message_id last_id_ = 0;
     std::deque<message> messages_;

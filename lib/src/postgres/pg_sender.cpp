@@ -24,7 +24,7 @@ std::size_t pg_sender::send(PGconn* to, const std::vector<pg_step>& steps) {
         );
     }
     if (steps.empty() || !evicted.empty()) {
-        expect({kind::sync, 0, nullptr}, ::PQpipelineSync(to));
+        expect({kind::sync, steps.size(), nullptr}, ::PQpipelineSync(to));
         ++syncs;
     }
     return syncs;

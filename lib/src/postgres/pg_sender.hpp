@@ -25,8 +25,8 @@ public:
     struct expected {
         enum class kind : std::uint8_t {
             prepared,
-            answer,  ///< To a step.
-            sync,
+            answer,     ///< To a step.
+            sync,       ///< Behind a step, or behind all.
             forgotten,  ///< A statement for which there was no room any longer.
         };
         kind type;

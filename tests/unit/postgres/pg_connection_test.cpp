@@ -117,6 +117,28 @@ TEST_F(PostgresConnection, AnswersAMessageOfSeveralTransactions) {
         << "the first transaction stays, the second is undone";
 }
 
+// A transaction without BEGIN is committed by the Sync, behind the answers to its statements.
+TEST_F(PostgresConnection, AStatementThatTheCommitOfItsSyncUndoesHasFailed) {
+    world.sql("ALTER TABLE account ADD COLUMN partner int REFERENCES account DEFERRABLE"
+              " INITIALLY DEFERRED");
+    const auto on = open();
+    const auto reply = exchange(
+        *on,
+        {pg_step(bound_sql("SELECT 1")),
+         pg_step(bound_sql("UPDATE account SET cents = 5 WHERE id = 1"), false),
+         pg_step(bound_sql("UPDATE account SET partner = 77 WHERE id = 1")),
+         pg_step(bound_sql("SELECT 2"))}
+    );
+    ASSERT_EQ(reply.answers.size(), 4u);
+    EXPECT_FALSE(reply.answers[0].failure);
+    EXPECT_EQ(reply.answers[1].failure.code, postgres_error("23503"));
+    EXPECT_EQ(reply.answers[2].failure.code, postgres_error("23503"));
+    EXPECT_FALSE(reply.answers[3].failure);
+    EXPECT_EQ(reply.answers[3].result.first().integer(0), 2);
+    EXPECT_EQ(world.cents(1), "100");
+    EXPECT_FALSE(exchange(*on, {pg_step(bound_sql("SELECT 3"))}).first_failure());
+}
+
 TEST_F(PostgresConnection, AnswersInTheOrderOfTheMessages) {
     const auto on = open();
     std::vector<std::int64_t> order;
