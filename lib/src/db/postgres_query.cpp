@@ -2,10 +2,12 @@
 #include "db/postgres_run.hpp"
 #include "mortise/coro/detail/cancel_proxy.hpp"
 
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/dispatch.hpp>
 
 #include <algorithm>
 #include <array>
+#include <exception>
 #include <utility>
 
 namespace mortise::db {
@@ -50,6 +52,16 @@ std::string next_word(std::string_view& sql) {
         sql.remove_prefix(1);
     }
     return word;
+}
+
+error_code code_of(const std::exception_ptr& why) {
+    try {
+        std::rethrow_exception(why);
+    } catch (const boost::system::system_error& failure) {
+        return failure.code();
+    } catch (...) {
+        return {};
+    }
 }
 
 }  // namespace
@@ -98,15 +110,22 @@ void postgres_query::complete(std::exception_ptr failure, query_result result) {
 asio::awaitable<transaction_outcome> outcome_look::operator()(postgres_connection& on) const {
     if (mark_.empty())
         co_return transaction_outcome::unknown;
-    // A number that this server has not drawn yet is an error to pg_xact_status.
-    const auto found = co_await on.query(
+    bound_sql look(
         "SELECT CASE WHEN NOT pg_is_in_recovery() AND"
-        " substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8) = $2::text AND"
-        " $1::text::xid8 < pg_snapshot_xmax(pg_current_snapshot())"
+        " substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8) = $2::text"
         " THEN pg_xact_status($1::text::xid8) END",
         mark_.number,
         mark_.history
     );
+    co_await on.query("SAVEPOINT look");
+    auto looking = on.async_query(std::move(look), asio::as_tuple(asio::deferred));
+    auto [why, found] = co_await std::move(looking);
+    if (why && sqlstate_of(code_of(why)) == "22023") {  // this server has not drawn the number yet
+        co_await on.query("ROLLBACK TO SAVEPOINT look");
+        co_return transaction_outcome::unknown;
+    }
+    if (why)
+        std::rethrow_exception(why);
     const row& status = found.first();
     if (status.is_null(0))
         co_return transaction_outcome::unknown;

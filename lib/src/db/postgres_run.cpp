@@ -162,10 +162,15 @@ void postgres_run::answered(const std::shared_ptr<postgres_query>& wanted, pg_re
     const pg_failure& why = reply.first_failure();
     if (why)
         note_failure(why);
+    if (reply.answers.size() > 1 && reply.answers.front().failure)
+        begun_ = false;  // the next statement must not run outside of a transaction
     using state = pg_connection::transaction;
     const bool settled = connection_ && connection_->usable() && !connection_->busy();
-    if (settled && connection_->transaction_state() == state::none && !why)
+    const auto now = settled ? connection_->transaction_state() : state::open;
+    if (!why && now == state::none)
         took_control_ = true;  // by a way that its first words do not show
+    if (!why && now == state::open)
+        first_failure_ = {};  // a savepoint has undone it, or the server would have refused
     if (!why)
         return wanted->complete(nullptr, std::move(reply.answers.back().result));
     // A signal had this effect: it is no failure of the statement.
@@ -190,9 +195,12 @@ void postgres_run::body_ended(std::exception_ptr failure) {
     using state = pg_connection::transaction;
     if (took_control_)
         failure_ = exception_of({errc::transaction_control, "in a closure"});
-    if (!begun_)
+    if (!begun_) {
+        if (!failure_ && first_failure_)
+            failure_ = exception_of(first_failure_);
         return conclude();
-    if (!connection_->usable()) {
+    }
+    if (!connection_->check()) {  // before a commit whose outcome would be unknown
         if (!failure_)
             failure_ = exception_of(first_failure_ ? first_failure_ : connection_->last_words());
         return conclude();

@@ -115,7 +115,8 @@ private:
     bool took_control_ = false;  ///< The closure tried to end the transaction.
     bool wrote_ = true;          ///< Whether it may have written, as far as is known.
     transaction_mark mark_;
-    pg_failure first_failure_;    ///< Of the server, or of the connection.
+    /// Of the server, or of the connection, unless the closure has undone it by a savepoint.
+    pg_failure first_failure_;
     std::exception_ptr failure_;  ///< What the caller will get.
 };
 

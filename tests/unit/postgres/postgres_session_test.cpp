@@ -289,6 +289,46 @@ TEST_F(PostgresSession, RepeatsAClosureAfterAConflictOnlyIfItIsToldTo) {
     EXPECT_EQ(attempts, 1) << "that would fail again";
 }
 
+// Runs a statement that fails, and undoes it alone.
+asio::awaitable<void> fail_aside(postgres_connection& on, std::string text) {
+    co_await on.query("SAVEPOINT aside");
+    auto failing = on.async_query(db::bound_sql(std::move(text)), asio::as_tuple(asio::deferred));
+    const auto outcome = co_await std::move(failing);
+    EXPECT_TRUE(std::get<0>(outcome));
+    co_await on.query("ROLLBACK TO SAVEPOINT aside");
+}
+
+constexpr const char* conflict = "DO $$ BEGIN RAISE SQLSTATE '40001'; END $$";
+
+TEST_F(PostgresSession, AFailureThatASavepointHasUndoneDecidesNothing) {
+    int attempts = 0;
+    transaction_options options;
+    options.attempts_max = 3;
+    options.pause.first = options.pause.max = std::chrono::milliseconds(1);
+    const auto has_its_own = [&](postgres_connection& on) -> asio::awaitable<void> {
+        ++attempts;
+        co_await fail_aside(on, conflict);
+        throw std::runtime_error("no");
+    };
+    EXPECT_EQ(text_of(world.failure_of(start(has_its_own, options))), "no");
+    EXPECT_EQ(attempts, 1) << "the server has not undone the transaction";
+    attempts = 0;
+    const auto conflicts_later = [&](postgres_connection& on) -> asio::awaitable<void> {
+        co_await fail_aside(on, "SELECT 1 / 0");
+        if (++attempts < 3)
+            co_await on.query(conflict);
+    };
+    EXPECT_EQ(text_of(world.failure_of(start(conflicts_later, options))), "");
+    EXPECT_EQ(attempts, 3);
+    const auto ignores_later = [](postgres_connection& on) -> asio::awaitable<void> {
+        co_await fail_aside(on, "SELECT 1 / 0");
+        auto failing =
+            on.async_query(db::bound_sql("SELECT nothing"), asio::as_tuple(asio::deferred));
+        static_cast<void>(co_await std::move(failing));
+    };
+    EXPECT_EQ(code_of(world.failure_of(start(ignores_later))), postgres_error("42703"));
+}
+
 TEST_F(PostgresSession, RepeatsTheVictimOfADeadlock) {
     world.sql("ALTER DATABASE postgres SET deadlock_timeout = '5ms'");
     session = world.open();
