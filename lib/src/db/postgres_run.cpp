@@ -104,22 +104,27 @@ void postgres_run::on_cancel(asio::cancellation_type_t type) {
         asio::post(executor_, [self = shared_from_this(), type] { self->stop_.emit(type); });
         break;
     case stage::ending:
-        if (alarm_.is_set())
-            break;
-        alarm_.set(
-            *core_->time(),
-            core_->strand(),
-            core_->time()->now() + core_->config().cancel_max,
-            [self = shared_from_this()] {
-                self->connection_->close(
-                    {errc::store_unavailable, "cancelled while the server ended the transaction"}
-                );
-            }
-        );
+        limit_end();
         break;
     case stage::ended:
         break;
     }
+}
+
+// A server that stands still must not hold up the end of a transaction that nobody wants.
+void postgres_run::limit_end() {
+    if (alarm_.is_set())
+        return;
+    alarm_.set(
+        *core_->time(),
+        core_->strand(),
+        core_->time()->now() + core_->config().cancel_max,
+        [self = shared_from_this()] {
+            self->connection_->close(
+                {errc::store_unavailable, "the server did not end the transaction in time"}
+            );
+        }
+    );
 }
 
 std::string postgres_run::begin_statement() const {
@@ -208,6 +213,8 @@ void postgres_run::body_ended(std::exception_ptr failure) {
     const bool settled = !connection_->busy();
     if (!failure_ && settled && connection_->transaction_state() == state::failed)
         failure_ = exception_of(first_failure_);
+    if (cancelled_)
+        limit_end();
     if (failure_)
         roll_back();
     else if (options_.traced && !options_.read_only)
@@ -217,6 +224,7 @@ void postgres_run::body_ended(std::exception_ptr failure) {
 }
 
 void postgres_run::roll_back() {
+    limit_end();
     for (const auto& each : queries_)
         cancel(*each);  // nobody waits for it any longer, and the ROLLBACK waits behind it
     connection_->exchange(

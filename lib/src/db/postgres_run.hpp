@@ -84,6 +84,7 @@ private:
     void body_ended(std::exception_ptr failure);
     void answered(const std::shared_ptr<postgres_query>& wanted, postgres_detail::pg_reply reply);
     void note_failure(const pg_failure& why);
+    void limit_end();
     void roll_back();
     void trace();
     void commit();

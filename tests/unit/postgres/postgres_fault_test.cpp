@@ -319,6 +319,66 @@ TEST_F(PostgresFault, TheNewestTransactionIsInProgressAsLongAsItRuns) {
     EXPECT_EQ(outcome_of(session, mark), transaction_outcome::committed);
 }
 
+TEST_F(PostgresFault, ARollbackThatIsNotAnsweredHoldsNobodyUpWhoCancels) {
+    auto config = through_proxy();
+    config.cancel_max = milliseconds(50);
+    auto session = world.open(config);
+    proxy->at("ROLLBACK", deed::stall);
+    asio::cancellation_signal signal;
+    coro::event never(world.context.get_executor());
+    bool waiting = false;
+    const auto waits = [&](postgres_connection& on) -> asio::awaitable<void> {
+        co_await on.query("UPDATE account SET cents = 0");
+        waiting = true;
+        co_await never.async_wait();
+    };
+    std::optional<error_code> code;
+    session.async_run(
+        waits,
+        {},
+        asio::bind_cancellation_slot(
+            signal.slot(), [&](std::exception_ptr why) { code = code_of(why); }
+        )
+    );
+    world.step_while([&] { return !waiting; });
+    signal.emit(asio::cancellation_type::terminal);
+    const auto end = clock::now() + std::chrono::seconds(60);
+    world.step_while([&] { return !code && clock::now() < end; });
+    EXPECT_EQ(code, asio::error::operation_aborted);
+    EXPECT_FALSE(proxy->pending());
+}
+
+TEST_F(PostgresFault, ACommitAfterACancellationThatTheClosureIgnoredIsUnknownSoon) {
+    auto config = through_proxy();
+    config.cancel_max = milliseconds(50);
+    auto session = world.open(config);
+    proxy->at("COMMIT", deed::stall);
+    asio::cancellation_signal signal;
+    bool waiting = false;
+    coro::event gate(world.context.get_executor());
+    const auto ignores = [&](postgres_connection& on) -> asio::awaitable<void> {
+        co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+        co_await on.query("UPDATE account SET cents = 5 WHERE id = 1");
+        waiting = true;
+        co_await gate.async_wait();
+    };
+    std::optional<std::exception_ptr> failure;
+    session.async_run(
+        ignores,
+        {},
+        asio::bind_cancellation_slot(signal.slot(), [&](std::exception_ptr why) { failure = why; })
+    );
+    world.step_while([&] { return !waiting; });
+    signal.emit(asio::cancellation_type::terminal);
+    world.context.restart();
+    world.context.poll();
+    gate.set();
+    const auto end = clock::now() + std::chrono::seconds(60);
+    world.step_while([&] { return !failure && clock::now() < end; });
+    ASSERT_TRUE(failure);
+    EXPECT_EQ(outcome_of(session, mark_of(*failure)), transaction_outcome::committed);
+}
+
 TEST_F(PostgresFault, SaysThatTheServerHasTooManyConnections) {
     postgres_server own(
         {"max_connections=3", "superuser_reserved_connections=0", "max_wal_senders=0"}
