@@ -5,6 +5,7 @@
 #include "mortise/detail/secret.hpp"
 
 #include <boost/asio/ip/address.hpp>
+#include <boost/asio/post.hpp>
 
 #include <unistd.h>
 
@@ -101,8 +102,7 @@ pg_keywords::pg_keywords(
     std::vector<std::string> ports;
     for (std::size_t i = 0; i < settings.servers.size(); ++i) {
         const auto& server = settings.servers[i];
-        const bool folder = is_folder(server.host);
-        for (const auto& each : folder ? std::vector<std::string>{""} : addresses[i]) {
+        for (const auto& each : addresses[i]) {
             hosts.push_back(server.host);
             numbers.push_back(each);
             ports.push_back(std::to_string(server.port));
@@ -186,15 +186,21 @@ pg_opening::pg_opening(
       resolver_(strand_) {}
 
 void pg_opening::start() {
-    alarm_.set(*time_, strand_, time_->now() + settings_->connect_max, [weak = weak_from_this()] {
+    end_ = time_->now() + settings_->connect_max;
+    alarm_.set(*time_, strand_, end_, [weak = weak_from_this()] {
         if (const auto self = weak.lock())
             self->finish({errc::store_unavailable, "the server does not answer in time"});
     });
-    look_up();
+    // Later: libpq may fail at once, and nothing is answered inside this call.
+    asio::post(strand_, [self = shared_from_this()] {
+        if (self->socket_)
+            self->look_up();
+    });
 }
 
 void pg_opening::drop() noexcept {
     alarm_.cancel();
+    turn_.cancel();
     resolver_.cancel();
     socket_ = nullptr;
     done_ = nullptr;
@@ -207,7 +213,7 @@ void pg_opening::look_up() {
         boost::system::error_code no_address;
         const auto address = asio::ip::make_address(host, no_address);
         if (is_folder(host)) {
-            addresses_.emplace_back();
+            addresses_.emplace_back(1);
         } else if (!no_address) {
             addresses_.push_back({address.to_string()});
         } else {
@@ -239,12 +245,21 @@ void pg_opening::found(
 }
 
 void pg_opening::connect() {
-    const auto& servers = settings_->servers;
-    bool any = false;
-    for (std::size_t i = 0; i < servers.size(); ++i)
-        any = any || is_folder(servers[i].host) || !addresses_[i].empty();
-    if (!any)
+    std::int64_t left = 0;
+    for (const auto& each : addresses_)
+        left += static_cast<std::int64_t>(each.size());
+    if (left == 0)
         return finish({errc::store_unavailable, not_found_});
+    // libpq would wait for the first host that has vanished, and never come to the next.
+    if (left > 1) {
+        const auto now = time_->now();
+        turn_.set(*time_, strand_, now + (end_ - now) / left, [weak = weak_from_this()] {
+            if (const auto self = weak.lock())
+                self->pass_over();
+        });
+    }
+    ++tries_;
+    socket_->close();
     const pg_keywords keywords(*settings_, addresses_);
     constexpr int expand_database_name = 0;
     socket_->take(::PQconnectStartParams(keywords.names(), keywords.values(), expand_database_name)
@@ -254,6 +269,28 @@ void pg_opening::connect() {
     if (::PQstatus(socket_->get()) == CONNECTION_BAD)
         return poll(PGRES_POLLING_FAILED);
     poll(PGRES_POLLING_WRITING);  // as the manual says
+}
+
+// Goes on without the address that libpq waits for, and those before it.
+void pg_opening::pass_over() {
+    const std::string tried = ::PQhostaddr(socket_->get());
+    const std::string port = ::PQport(socket_->get());
+    auto left = addresses_;
+    for (std::size_t i = 0; i < left.size(); ++i) {
+        const bool at_port = std::to_string(settings_->servers[i].port) == port;
+        const auto found = std::find(left[i].begin(), left[i].end(), tried);
+        if (!at_port || found == left[i].end()) {
+            left[i].clear();
+            continue;
+        }
+        left[i].erase(left[i].begin(), found + 1);
+        const bool others =
+            std::any_of(left.begin(), left.end(), [](const auto& each) { return !each.empty(); });
+        if (!others)
+            return;
+        addresses_ = std::move(left);
+        return connect();
+    }
 }
 
 void pg_opening::poll(PostgresPollingStatusType status) {
@@ -273,10 +310,11 @@ void pg_opening::poll(PostgresPollingStatusType status) {
 void pg_opening::wait(asio::posix::stream_descriptor::wait_type way) {
     if (const auto failed = socket_->follow())
         return finish({failed, "the socket cannot be watched"});
-    socket_->wait(way, [self = shared_from_this()](const boost::system::error_code& ended) {
-        if (self->socket_ && !ended)
+    const auto of_try = [self = shared_from_this(), tried = tries_](const auto& ended) {
+        if (self->socket_ && !ended && tried == self->tries_)
             self->poll(::PQconnectPoll(self->socket_->get()));
-    });
+    };
+    socket_->wait(way, of_try);
 }
 
 void pg_opening::opened() {

@@ -2,6 +2,7 @@
 #ifndef MORTISE_POSTGRES_PG_OPENING_HPP
 #define MORTISE_POSTGRES_PG_OPENING_HPP
 
+#include "mortise/coro/clock.hpp"
 #include "mortise/coro/detail/alarm.hpp"
 #include "mortise/coro/time_source.hpp"
 #include "mortise/db/postgres_config.hpp"
@@ -12,6 +13,7 @@
 #include <boost/asio/ip/tcp.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -22,7 +24,7 @@ namespace mortise::postgres_detail {
 /// Settings in the form of libpq: keywords and their values.
 class pg_keywords {
 public:
-    /// `addresses` has those of each server of the settings, at least one; for a Unix socket none.
+    /// `addresses` has those of each server of the settings; an empty one is a Unix socket.
     pg_keywords(
         const db::postgres_config& settings, const std::vector<std::vector<std::string>>& addresses
     );
@@ -73,6 +75,7 @@ private:
     void
     found(const boost::system::error_code& failed, const asio::ip::tcp::resolver::results_type&);
     void connect();
+    void pass_over();
     void poll(PostgresPollingStatusType status);
     void wait(asio::posix::stream_descriptor::wait_type way);
     void opened();
@@ -85,8 +88,11 @@ private:
     done_function done_;
     asio::ip::tcp::resolver resolver_;
     coro::detail::alarm alarm_;
-    std::vector<std::vector<std::string>> addresses_;
-    std::string not_found_;  ///< Why a name was not found.
+    clock::time_point end_;
+    coro::detail::alarm turn_;  ///< Of one address, while there are others.
+    std::uint64_t tries_ = 0;
+    std::vector<std::vector<std::string>> addresses_;  ///< Not tried yet, of each server.
+    std::string not_found_;                            ///< Why a name was not found.
 };
 
 }  // namespace mortise::postgres_detail

@@ -107,7 +107,7 @@ TEST(PostgresOpening, TellsLibpqAllSettings) {
     config.user = "u";
     config.database = "d";
     config.password = "p";
-    const postgres_detail::pg_keywords plain(config, {{"10.0.0.1", "::1"}, {}, {"10.0.0.2"}});
+    const postgres_detail::pg_keywords plain(config, {{"10.0.0.1", "::1"}, {""}, {"10.0.0.2"}});
     EXPECT_EQ(value_of(plain, "host"), "a.example,a.example,/run/pg,b.example");
     EXPECT_EQ(value_of(plain, "hostaddr"), "10.0.0.1,::1,,10.0.0.2");
     EXPECT_EQ(value_of(plain, "port"), "1,1,2,3");

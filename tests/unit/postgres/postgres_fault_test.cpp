@@ -265,60 +265,6 @@ TEST_F(PostgresFault, ACommitThatIsNotAnsweredIsUnknownSoonAfterACancellation) {
     EXPECT_EQ(outcome_of(session, mark_of(failure)), transaction_outcome::committed);
 }
 
-// A server in recovery refuses this level; a statement behind the BEGIN would run without it.
-TEST_F(PostgresFault, NoStatementRunsOutsideOfATransactionThatCannotBegin) {
-    postgres_server own;
-    postgres_world there(own);
-    own.stop();
-    std::ofstream(own.data() / "standby.signal").close();
-    own.give(own.data() / "standby.signal");
-    own.start();
-    auto session = there.open();
-    transaction_options options;
-    options.level = db::isolation::serializable;
-    int refused = 0;
-    const auto persists = [&](postgres_connection& on) -> asio::awaitable<void> {
-        for (int i = 0; i < 2; ++i) {
-            auto one = on.async_query(db::bound_sql("SELECT 1"), asio::as_tuple(asio::deferred));
-            const auto outcome = co_await std::move(one);
-            refused += std::get<0>(outcome) ? 1 : 0;
-        }
-    };
-    const auto why = there.failure_of(session.async_run(persists, options, asio::use_awaitable));
-    EXPECT_EQ(code_of(why), postgres_error("0A000")) << text_of(why);
-    EXPECT_EQ(refused, 2);
-}
-
-TEST_F(PostgresFault, AConnectionThatEndedBeforeTheCommitLeavesNothingUnknown) {
-    auto session = world.open();
-    transaction_options options;
-    options.traced = false;
-    const auto before_commit = [this](postgres_connection& on) -> asio::awaitable<void> {
-        co_await on.query("UPDATE account SET cents = 0");
-        world.sql(every_connection);
-    };
-    const auto why =
-        world.failure_of(session.async_run(before_commit, options, asio::use_awaitable));
-    EXPECT_EQ(code_of(why), postgres_error("57P01")) << text_of(why);
-}
-
-TEST_F(PostgresFault, TheNewestTransactionIsInProgressAsLongAsItRuns) {
-    auto session = world.open();
-    const auto looks = [&](postgres_connection& on) -> asio::awaitable<transaction_mark> {
-        const auto found = co_await on.query(
-            "SELECT pg_current_xact_id()::text, substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)"
-        );
-        const transaction_mark mark(found.first().text(0), found.first().text(1));
-        EXPECT_EQ(
-            co_await session.async_outcome(mark, asio::use_awaitable),
-            transaction_outcome::in_progress
-        );
-        co_return mark;
-    };
-    const auto mark = world.run(session.async_run(looks, {}, asio::use_awaitable));
-    EXPECT_EQ(outcome_of(session, mark), transaction_outcome::committed);
-}
-
 TEST_F(PostgresFault, ARollbackThatIsNotAnsweredHoldsNobodyUpWhoCancels) {
     auto config = through_proxy();
     config.cancel_max = milliseconds(50);
@@ -377,6 +323,60 @@ TEST_F(PostgresFault, ACommitAfterACancellationThatTheClosureIgnoredIsUnknownSoo
     world.step_while([&] { return !failure && clock::now() < end; });
     ASSERT_TRUE(failure);
     EXPECT_EQ(outcome_of(session, mark_of(*failure)), transaction_outcome::committed);
+}
+
+TEST_F(PostgresFault, TheNewestTransactionIsInProgressAsLongAsItRuns) {
+    auto session = world.open();
+    const auto looks = [&](postgres_connection& on) -> asio::awaitable<transaction_mark> {
+        const auto found = co_await on.query(
+            "SELECT pg_current_xact_id()::text, substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)"
+        );
+        const transaction_mark mark(found.first().text(0), found.first().text(1));
+        EXPECT_EQ(
+            co_await session.async_outcome(mark, asio::use_awaitable),
+            transaction_outcome::in_progress
+        );
+        co_return mark;
+    };
+    const auto mark = world.run(session.async_run(looks, {}, asio::use_awaitable));
+    EXPECT_EQ(outcome_of(session, mark), transaction_outcome::committed);
+}
+
+TEST_F(PostgresFault, AConnectionThatEndedBeforeTheCommitLeavesNothingUnknown) {
+    auto session = world.open();
+    transaction_options options;
+    options.traced = false;
+    const auto before_commit = [this](postgres_connection& on) -> asio::awaitable<void> {
+        co_await on.query("UPDATE account SET cents = 0");
+        world.sql(every_connection);
+    };
+    const auto why =
+        world.failure_of(session.async_run(before_commit, options, asio::use_awaitable));
+    EXPECT_EQ(code_of(why), postgres_error("57P01")) << text_of(why);
+}
+
+// A server in recovery refuses this level; a statement behind the BEGIN would run without it.
+TEST_F(PostgresFault, NoStatementRunsOutsideOfATransactionThatCannotBegin) {
+    postgres_server own;
+    postgres_world there(own);
+    own.stop();
+    std::ofstream(own.data() / "standby.signal").close();
+    own.give(own.data() / "standby.signal");
+    own.start();
+    auto session = there.open();
+    transaction_options options;
+    options.level = db::isolation::serializable;
+    int refused = 0;
+    const auto persists = [&](postgres_connection& on) -> asio::awaitable<void> {
+        for (int i = 0; i < 2; ++i) {
+            auto one = on.async_query(db::bound_sql("SELECT 1"), asio::as_tuple(asio::deferred));
+            const auto outcome = co_await std::move(one);
+            refused += std::get<0>(outcome) ? 1 : 0;
+        }
+    };
+    const auto why = there.failure_of(session.async_run(persists, options, asio::use_awaitable));
+    EXPECT_EQ(code_of(why), postgres_error("0A000")) << text_of(why);
+    EXPECT_EQ(refused, 2);
 }
 
 TEST_F(PostgresFault, SaysThatTheServerHasTooManyConnections) {

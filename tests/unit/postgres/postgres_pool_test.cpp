@@ -158,6 +158,23 @@ TEST_F(PostgresPool, EachWhoWaitsHearsThatNoneCanBeOpened) {
     EXPECT_EQ(session->stats().connections_failed, 4u);
 }
 
+// The socket of a server that has ended refuses at once, inside of the call that opens.
+TEST_F(PostgresPool, ThousandsHearThatNoneCanBeOpened) {
+    postgres_server own;
+    config.servers = {{own.socket_folder().string(), own.port()}};
+    config.connections_max = 1;
+    open();
+    start("holds");
+    until([&] { return running == 1; });
+    for (int i = 0; i < 4'000; ++i)
+        start("waits");
+    until([&] { return session->stats().waiting == 4'000; });
+    own.stop();
+    gate.set();
+    until([&] { return order.size() == 4'001; });
+    EXPECT_EQ(session->stats().connections_failed, 4'000u);
+}
+
 TEST_F(PostgresPool, StopsWhenTheRunningTransactionsHaveEnded) {
     open();
     for (const char* const name : {"a", "b", "waits"})
