@@ -6,6 +6,7 @@
 #include <boost/asio/error.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace mortise::db::detail {
@@ -27,14 +28,16 @@ postgres_pool::ticket postgres_pool::take(receiver then) {
         then({asio::error::operation_aborted, "the session was stopped"}, nullptr);
         return id;
     }
-    if (waiters_.size() >= settings_->queue_max) {
-        then({coro::errc::queue_full, "queue_max transactions wait for a connection"}, nullptr);
-        return id;
-    }
     auto& added = waiters_.emplace_back();
     added.id = id;
     added.then = std::move(then);
     serve();
+    if (waiters_.size() > coming_ + settings_->queue_max) {
+        const auto refused = std::move(waiters_.back().then);
+        waiters_.pop_back();
+        refused({coro::errc::queue_full, "queue_max transactions wait for a connection"}, nullptr);
+        return id;
+    }
     const auto still = std::find_if(waiters_.begin(), waiters_.end(), [id](const waiter& each) {
         return each.id == id;
     });
@@ -47,6 +50,8 @@ postgres_pool::ticket postgres_pool::take(receiver then) {
             const auto late = std::find_if(all.begin(), all.end(), [id](const waiter& each) {
                 return each.id == id;
             });
+            if (static_cast<std::size_t>(std::distance(all.begin(), late)) < self->coming_)
+                return;  // a connection is opened for it, which has a limit of its own
             const auto tell = std::move(late->then);
             all.erase(late);
             tell({errc::no_connection_free, "no connection became free in time"}, nullptr);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mortise/coro/error.hpp"
 #include "mortise/coro/event.hpp"
+#include "mortise/coro/virtual_time.hpp"
 #include "mortise/db/postgres.hpp"
 #include "support/eventually.hpp"
 #include "support/tracker_executor.hpp"
@@ -19,6 +20,7 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -108,6 +110,23 @@ TEST_F(PostgresPool, AWaitHasALimitAndAQueueToo) {
     EXPECT_EQ(failures[2], error_code());
 }
 
+TEST_F(PostgresPool, WhoeverHasAConnectionOpenedIsNotInTheQueue) {
+    config.connections_max = 2;
+    config.wait_max = milliseconds(0);
+    config.queue_max = 0;
+    open();
+    for (const char* const name : {"a", "b", "one too many"})
+        start(name);
+    until([&] { return running == 2; });
+    until([&] { return order.size() == 1; });
+    EXPECT_EQ(order[0], "one too many");
+    EXPECT_EQ(failures[0], coro::errc::queue_full);
+    gate.set();
+    until([&] { return order.size() == 3; });
+    EXPECT_EQ(failures[1], error_code());
+    EXPECT_EQ(failures[2], error_code());
+}
+
 TEST_F(PostgresPool, ReplacesAConnectionThatHasLivedForLong) {
     config.lifetime_max = milliseconds(1);
     open();
@@ -131,15 +150,22 @@ TEST_F(PostgresPool, AsksAnIdleConnectionForASignOfLife) {
     postgres_server own;
     postgres_world there(own);
     auto settings = there.config();
-    settings.check_after = milliseconds(0);
-    settings.connect_max = milliseconds(100);
+    const auto time = std::make_shared<coro::virtual_time>(there.context.get_executor());
+    settings.time = time;
     auto away = there.open(settings);
     there.run(away.async_run(add_cents(1, 1), {}, asio::use_awaitable));
+    time->advance(settings.check_after + milliseconds(1));
     there.run(away.async_run(add_cents(1, 1), {}, asio::use_awaitable));
     EXPECT_EQ(away.stats().connections_opened, 1u) << "it answers";
     own.suspend();
-    const auto why = there.failure_of(away.async_run(add_cents(1, 1), {}, asio::use_awaitable));
-    EXPECT_EQ(code_of(why), errc::store_unavailable) << "neither the old nor a new one does";
+    time->advance(settings.check_after + milliseconds(1));
+    std::optional<error_code> code;
+    away.async_run(add_cents(1, 1), {}, [&](std::exception_ptr why) { code = code_of(why); });
+    there.step_while([&] {
+        time->advance(settings.connect_max / 10);
+        return !code;
+    });
+    EXPECT_EQ(code, errc::store_unavailable) << "neither the old nor a new one does";
     own.resume();
     there.run(away.async_run(add_cents(1, 1), {}, asio::use_awaitable));
     EXPECT_EQ(there.cents(1), "103");
