@@ -10,6 +10,12 @@
 
 namespace mortise::db {
 
+void detail::refuse_large(std::uint64_t value) {
+    throw error(
+        errc::value_refused, std::to_string(value), "bind it as text, for a numeric column"
+    );
+}
+
 row::row(column_names names, std::vector<column_value> values)
     : names_(std::move(names)), values_(std::move(values)) {
     MORTISE_ASSERT(names_ && names_->size() == values_.size());

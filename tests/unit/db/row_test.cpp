@@ -92,6 +92,18 @@ TEST(DbRow, AResultWithoutRowsHasNoFirst) {
     EXPECT_FALSE(found.empty());
 }
 
+TEST(DbBoundSql, RefusesAnUnsignedIntegerThatWouldBecomeNegative) {
+    constexpr std::uint64_t most = std::numeric_limits<std::int64_t>::max();
+    EXPECT_EQ(
+        bound_sql("", most).values.at(0), column_value(std::numeric_limits<std::int64_t>::max())
+    );
+    EXPECT_EQ(code_of([] { return bound_sql("", most + 1); }), errc::value_refused);
+    EXPECT_EQ(code_of([] { return bound_sql("", std::optional(most + 1)); }), errc::value_refused);
+    EXPECT_EQ(
+        bound_sql("", std::uint32_t{4'294'967'295}).values.at(0), column_value(4'294'967'295)
+    );
+}
+
 TEST(DbBoundSql, TakesEveryKindOfValue) {
     const std::string text = "a";
     const bound_sql statement(

@@ -5,6 +5,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,12 +27,30 @@ public:
 /// The value of a column, or of a parameter; `std::monostate` stands for NULL.
 using column_value = std::variant<std::monostate, std::int64_t, double, std::string, blob>;
 
+namespace detail {
+/// @throws error `value_refused`
+[[noreturn]] void refuse_large(std::uint64_t value);
+
+/// The integer as the databases hold it: none of them has room for the upper half of the unsigned
+/// ones, which would become negative.
+template <std::integral Integer>
+std::int64_t to_signed(Integer value) {
+    constexpr auto most = std::numeric_limits<std::int64_t>::max();
+    if constexpr (std::unsigned_integral<Integer> && sizeof(Integer) >= sizeof(most)) {
+        if (value > static_cast<Integer>(most))
+            refuse_large(value);
+    }
+    return static_cast<std::int64_t>(value);
+}
+}  // namespace detail
+
 // What can be bound to a parameter, as a column value: integers, `double`, text, a blob, `nullptr`,
-// an optional of these, or a column value itself.
+// an optional of these, or a column value itself. An unsigned integer above 2^63 - 1 is refused by
+// an error (`value_refused`).
 
 template <std::integral Integer>
 column_value to_column_value(Integer value) {
-    return static_cast<std::int64_t>(value);
+    return detail::to_signed(value);
 }
 template <std::floating_point Real>
 column_value to_column_value(Real value) {

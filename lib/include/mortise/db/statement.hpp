@@ -33,9 +33,10 @@ public:
     ~statement();
 
     /// Binds the next parameter, from left to right. Values are copied.
+    /// @throws error `value_refused` for an unsigned integer above 2^63 - 1
     template <std::integral Integer>
     statement& bind(Integer value) {
-        return bind_integer(static_cast<std::int64_t>(value));
+        return bind_integer(detail::to_signed(value));
     }
     statement& bind(double value);
     statement& bind(std::string_view text);
