@@ -22,15 +22,16 @@ postgres_bin() {
     folder=$(command -v postgres) && [[ -x $(dirname "$folder")/initdb ]] && dirname "$folder"
 }
 
-# Debian's package would make a cluster and start it as a service, unless its configuration forbids
-# that; the configuration comes with another package and is put back afterwards.
+# Debian's package would make a cluster and start it as a service, unless a setting forbids that. It
+# goes into a file of its own, so that an interrupted run, or two at once, spoil nothing of others.
 install_postgres() {
-    local setting=/etc/postgresql-common/createcluster.conf
+    local folder=/etc/postgresql-common/createcluster.d
     need postgresql-common
     is_debian || return 1
-    as_root sed -i.mortise '$ a create_main_cluster = false' "$setting"
+    as_root mkdir -p "$folder"
+    echo 'create_main_cluster = false' | as_root tee "$folder/mortise.conf" >/dev/null
     (need "${to_serve_postgres[@]}") || true # a subshell: `need` ends it when it fails
-    as_root mv "$setting.mortise" "$setting"
+    as_root rm -f "$folder/mortise.conf"
 }
 
 as_database_account() {
