@@ -266,6 +266,10 @@ void pg_opening::connect() {
     );
     if (!socket_->get())
         return finish({error_code(ENOMEM, boost::system::generic_category()), "no memory"});
+    // libpq's own receiver would write the server's notices to the program's standard error.
+    ::PQsetNoticeReceiver(
+        socket_->get(), [](void*, const PGresult*) {}, nullptr
+    );
     if (::PQstatus(socket_->get()) == CONNECTION_BAD)
         return poll(PGRES_POLLING_FAILED);
     poll(PGRES_POLLING_WRITING);  // as the manual says
