@@ -50,8 +50,9 @@ private:
 /// @par Threads      All members: any. Closures run on the executor of their caller, which must be
 ///                   a strand, or its context have one thread.
 /// @par Lifetimes    The destructor closes all connections at once: the server rolls back what is
-///                   open, and closures get `store_unavailable`. A forked child must not use the
-///                   session.
+///                   open, and closures get `store_unavailable`. The context of a caller must live
+///                   as long as its transactions, or as the session. A forked child must not use
+///                   the session.
 class postgres {
 public:
     using executor_type = asio::any_io_executor;
