@@ -54,3 +54,8 @@ function(mortise_want option package user)
 endfunction()
 
 mortise_want(MORTISE_WITH_POSTGRES PostgreSQL "The session with PostgreSQL")
+mortise_want(MORTISE_WITH_MYSQL BoostCharconv "The session with MariaDB and MySQL")
+if(MORTISE_WITH_MYSQL)
+    mortise_need(OpenSSL "The session with MariaDB and MySQL"
+        ", or switch it off with -DMORTISE_WITH_MYSQL=OFF")
+endif()

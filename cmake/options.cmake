@@ -20,6 +20,9 @@ option(MORTISE_WITH_KAFKA "Build the Kafka producer and sink" ON)
 set(MORTISE_WITH_POSTGRES AUTO CACHE STRING
     "Build the sessions with PostgreSQL: ON, OFF, or AUTO for where libpq is")
 set_property(CACHE MORTISE_WITH_POSTGRES PROPERTY STRINGS AUTO ON OFF)
+set(MORTISE_WITH_MYSQL AUTO CACHE STRING
+    "Build the sessions with MariaDB and MySQL: ON, OFF, or AUTO for where Boost.Charconv is")
+set_property(CACHE MORTISE_WITH_MYSQL PROPERTY STRINGS AUTO ON OFF)
 option(MORTISE_WITH_HTTP "Build the HTTP participants of transactions; they need SQLite" ON)
 
 # Boost.Asio compiled once, into mortise_coro, instead of into every file. Everything that is linked

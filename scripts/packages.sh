@@ -68,10 +68,10 @@ readonly to_build=('g++=g++' cmake=cmake ninja=ninja-build ccache=ccache libsqli
 readonly to_serve=(redis-server=redis-tools)
 readonly to_test=(libgtest-dev libgmock-dev python3=python3 pkg-config=pkg-config spin=spin
     openssl=openssl liblua5.1-0-dev "${to_serve[@]}")
-# PostgreSQL with its cluster's tools; scripts/databases.sh keeps it from starting a service.
-readonly to_serve_postgres=(postgresql-15)
-# MariaDB's server without its service.
-readonly to_serve_mariadb=(mariadbd=mariadb-server-core)
+# The PostgreSQL of the distribution; scripts/databases.sh keeps it from starting a service.
+readonly to_serve_postgres=(postgresql)
+# MariaDB's server without its service, and what makes its data directory.
+readonly to_serve_mariadb=(mariadbd=mariadb-server-core my_print_defaults=mariadb-client-core)
 # Kafka runs on Java, and Maven fetches it.
 readonly to_serve_kafka=(java=openjdk-17-jre-headless mvn=maven)
 readonly to_tsan=(clang++-19=clang-19 libclang-rt-19-dev llvm-symbolizer-19=llvm-19)

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "mysql/mysql_place.hpp"
+
+#include "mortise/detail/defaults.hpp"
+#include "mortise/detail/require.hpp"
+#include "mortise/detail/tls.hpp"
+
+#include <boost/asio/ssl/host_name_verification.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace mortise::db::detail {
+namespace {
+
+using mortise::detail::require;
+using std::chrono::milliseconds;
+
+// A backquote in a name would end it; nobody needs one.
+bool names_a_table(const std::string& name) {
+    constexpr std::size_t name_max = 64;
+    return name.size() <= name_max && std::all_of(name.begin(), name.end(), [](char c) {
+               return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                      c == '_';
+           });
+}
+
+mysql_config checked(mysql_config config) {
+    constexpr std::size_t connections_most = 1'000;
+    require(!config.socket.empty() || !config.host.empty(), "host", "name the host of the server");
+    require(config.port != 0, "port", "give a port from 1 to 65535");
+    require(
+        config.connections_max >= 1 && config.connections_max <= connections_most,
+        "connections_max",
+        "use 1 to 1,000 connections"
+    );
+    require(config.statements_max >= 1, "statements_max", "keep at least one statement");
+    for (const auto& [name, span] :
+         {std::pair("wait_max", config.wait_max),
+          std::pair("connect_max", config.connect_max),
+          std::pair("cancel_max", config.cancel_max),
+          std::pair("answer_max", config.answer_max),
+          std::pair("lifetime_max", config.lifetime_max),
+          std::pair("check_after", config.check_after)}) {
+        require(
+            span >= milliseconds(1) && span <= std::chrono::hours(24 * 365),
+            name,
+            "use one millisecond to one year"
+        );
+    }
+    require(
+        config.certificate_file.empty() == config.key_file.empty(),
+        "certificate_file, key_file",
+        "give both or neither"
+    );
+    require(
+        names_a_table(config.outcome_table),
+        "outcome_table",
+        "use up to 64 letters, digits and underscores"
+    );
+    require(
+        config.outcome_table.empty() || !config.database.empty(),
+        "outcome_table",
+        "name the database, too, in which that table is"
+    );
+    return config;
+}
+
+}  // namespace
+
+mysql_place::mysql_place(const asio::any_io_executor& executor, mysql_config chosen)
+    : config(checked(std::move(chosen))),
+      time_(mortise::detail::time_or_real(config.time, executor)),
+      tls_(asio::ssl::context::tls_client) {
+    if (!config.tls)
+        return;
+    mortise::detail::tls_files files;
+    files.ca = config.ca_file;
+    files.certificate = config.certificate_file;
+    files.key = config.key_file;
+    mortise::detail::prepare_client_tls(tls_, files);
+    // Otherwise any server with a certificate of the same authority would be trusted.
+    tls_.set_verify_callback(asio::ssl::host_name_verification(config.host));
+}
+
+boost::mysql::any_connection_params mysql_place::connection_settings() {
+    boost::mysql::any_connection_params settings;
+    settings.ssl_context = &tls_;
+    return settings;
+}
+
+boost::mysql::connect_params mysql_place::login() const {
+    boost::mysql::connect_params login;
+    login.username = config.user;
+    login.password = config.password;
+    login.database = config.database;
+    login.ssl = config.tls ? boost::mysql::ssl_mode::require : boost::mysql::ssl_mode::disable;
+    return login;
+}
+
+std::string mysql_place::name() const {
+    if (!config.socket.empty())
+        return config.socket.string();
+    return config.host + ":" + std::to_string(config.port);
+}
+
+}  // namespace mortise::db::detail
