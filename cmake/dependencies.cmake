@@ -37,25 +37,13 @@ if(MORTISE_WITH_KAFKA)
         ", or switch Kafka off with -DMORTISE_WITH_KAFKA=OFF")
 endif()
 
-# mortise_want(OPTION PACKAGE USER): as mortise_need if OPTION is ON; with AUTO, a package that is
-# missing switches it off.
-function(mortise_want option package user)
-    if(${option} STREQUAL "AUTO")
-        mortise_find(failure ${package} "${user}")
-        if(failure)
-            message(STATUS "${failure}; it is left out.")
-            set(${option} OFF PARENT_SCOPE)
-        else()
-            set(${option} ON PARENT_SCOPE)
-        endif()
-    elseif(${option})
-        mortise_need(${package} "${user}" ", or switch it off with -D${option}=OFF")
-    endif()
-endfunction()
-
-mortise_want(MORTISE_WITH_POSTGRES PostgreSQL "The session with PostgreSQL")
-mortise_want(MORTISE_WITH_MYSQL BoostCharconv "The session with MariaDB and MySQL")
+if(MORTISE_WITH_POSTGRES)
+    mortise_need(PostgreSQL "The session with PostgreSQL"
+        ", or switch it off with -DMORTISE_WITH_POSTGRES=OFF")
+endif()
 if(MORTISE_WITH_MYSQL)
+    mortise_need(BoostCharconv "The session with MariaDB and MySQL"
+        ", or switch it off with -DMORTISE_WITH_MYSQL=OFF")
     mortise_need(OpenSSL "The session with MariaDB and MySQL"
         ", or switch it off with -DMORTISE_WITH_MYSQL=OFF")
 endif()

@@ -29,11 +29,17 @@ run_ctest() { # PRESET ARGS...
     steady_addresses ctest -j "$(($(jobs) * 3))" --output-on-failure "$@"
 }
 
+# Sessions with server databases are a preview: MORTISE_DATABASES=1 builds and tests them, too.
+database_options=(-DMORTISE_WITH_POSTGRES=OFF -DMORTISE_WITH_MYSQL=OFF)
+if [[ ${MORTISE_DATABASES:-} ]]; then
+    database_options=(-DMORTISE_WITH_POSTGRES=ON -DMORTISE_WITH_MYSQL=ON)
+fi
+
 need_for_tests() { # also need WORD...
     need "${to_build[@]}" "${to_test[@]}" "$@"
     need_boost
     need_redis
-    need_databases
+    if [[ ${MORTISE_DATABASES:-} ]]; then need_databases; fi
     need_kafka
 }
 
@@ -48,7 +54,7 @@ verb_test() {
         if [[ $word == --times ]]; then times=1; else words+=("$word"); fi
     done
     need_for_tests
-    configure test
+    configure test "${database_options[@]}"
     build test
     sanitizer_options
     local folder=$root/.build/test
@@ -73,7 +79,7 @@ test_has_passed() {
 
 verb_proof() {
     need_for_tests
-    configure test
+    configure test "${database_options[@]}"
     build test
     if ! test_has_passed; then
         verb_test
@@ -104,7 +110,7 @@ verb_tsan() {
 
 verb_sim() {
     need_for_tests
-    configure test
+    configure test "${database_options[@]}"
     if [[ ${1:-} == txn ]]; then
         build test txn_sim_runner
         exec "$root/.build/test/tests/txn_sim_runner" "${@:2}"
@@ -115,7 +121,7 @@ verb_sim() {
 
 verb_storm() {
     need_for_tests
-    configure test
+    configure test "${database_options[@]}"
     build test storm
     steady_addresses "$root/.build/test/tests/storm" "$@"
 }
@@ -128,7 +134,7 @@ verb_soak() {
     local span=${1:-600} first=$((1000000 + RANDOM * 32768 + RANDOM)) store
     [[ $span =~ ^[0-9]+$ ]] && ((span >= 3)) || die "soak for how many seconds? At least 3" 2
     need_for_tests
-    configure test
+    configure test "${database_options[@]}"
     build test sim_runner storm txn_sim_runner process_tests relay_tests
     for store in server pair sqlite redis sql; do
         step "Simulating the store '$store' for $((span / 3)) s"
