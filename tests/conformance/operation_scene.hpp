@@ -4,6 +4,7 @@
 
 #include "conformance/store_harness.hpp"
 #include "mortise/lock_client.hpp"
+#include "support/machine_delay.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -28,6 +29,8 @@ public:
     static std::vector<std::string> all_names() { return {"door", "gate", "seats", "window"}; }
 
     store_harness& harness() noexcept { return harness_; }
+    /// How long the machine has held up anything since the scene began.
+    machine_delay::milliseconds delay() const { return delay_.so_far(); }
     lock_client& one() noexcept { return *one_; }
     lock_client& other() noexcept { return other_; }
 
@@ -89,6 +92,7 @@ private:
     bool release(lease& held);
     void want_mine();
 
+    const machine_delay delay_;
     store_harness& harness_;
     lock_client& other_;
     std::optional<lock_client> one_;

@@ -56,7 +56,7 @@ OperationSweep::~OperationSweep() {
 std::size_t OperationSweep::next_step(std::size_t step, std::size_t sweep) {
     if (h().steps_are_cheap())
         return step + 1;
-    const std::size_t stride = amount("MORTISE_SWEEP_STRIDE", 4, 1);
+    const std::size_t stride = amount("MORTISE_SWEEP_STRIDE", 8, 1);
     return step == 0 ? 1 + sweep % stride : step + stride;
 }
 
@@ -84,6 +84,13 @@ void OperationSweep::close(operation_scene& scene) {
     EXPECT_TRUE(scene.let_go());
     EXPECT_TRUE(scene.run_until([&] { return scene.one().stats().leases == 0; }));
     const error_code stopped = scene.stop();
+    // A busy machine may have stopped this process for a TTL: then the session is over, and nobody
+    // knows what its last messages did. What they left ends with the TTL.
+    if (stopped == errc::outcome_unknown && !h().simulates_time() && scene.delay() > ttl_ / 2) {
+        scene.destroy_one();
+        EXPECT_TRUE(h().run_until([&] { return h().residue() == residue_; }, 4 * ttl_));
+        return;
+    }
     EXPECT_FALSE(stopped) << stopped.message();
     EXPECT_TRUE(scene.all_free());
     scene.destroy_one();

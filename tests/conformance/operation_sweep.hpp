@@ -37,7 +37,7 @@ protected:
     /// How much the other client alone leaves at the store.
     std::size_t residue() const { return residue_; }
     /// The step after `step` in sweep number `sweep` of several. Where steps are dear, `./run test`
-    /// takes the first one and every fourth of the others, different ones in each sweep;
+    /// takes the first one and every eighth of the others, different ones in each sweep;
     /// `./run proof` takes all.
     std::size_t next_step(std::size_t step, std::size_t sweep);
 

@@ -441,7 +441,7 @@ void expect_the_same(harness_factory make, std::uint64_t seed, wishes of) {
 }
 
 void expect_the_same(harness_factory make, wishes of) {
-    const std::uint64_t seeds = amount("MORTISE_RULES_SEEDS", 10, 60);
+    const std::uint64_t seeds = amount("MORTISE_RULES_SEEDS", 5, 60);
     for (std::uint64_t seed = 1; seed <= seeds; ++seed)
         ASSERT_NO_FATAL_FAILURE(expect_the_same(make, seed, of)) << "seed " << seed;
 }
