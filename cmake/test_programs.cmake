@@ -75,14 +75,19 @@ function(mortise_find_database name program data package)
     if(${program} AND EXISTS "${${data}}")
         set(found ON)
     else()
-        message(STATUS "Tests at a ${name} server are left out: `./run test` installs ${package} "
-            "and prepares ${${data}}")
+        message(STATUS "Tests at a ${name} server are left out: `MORTISE_DATABASES=1 ./run test` "
+            "installs ${package} and prepares ${${data}}")
     endif()
     set(MORTISE_TESTS_AT_${upper} ${found} PARENT_SCOPE)
 endfunction()
 
-file(GLOB postgres_folders "/usr/lib/postgresql/*/bin")
-list(SORT postgres_folders COMPARE NATURAL ORDER DESCENDING)
-mortise_find_database(postgres MORTISE_POSTGRES MORTISE_POSTGRES_DATA postgresql-15
-    ${postgres_folders})
-mortise_find_database(mariadb MORTISE_MARIADBD MORTISE_MARIADB_DATA mariadb-server-core /usr/sbin)
+if(MORTISE_WITH_POSTGRES)
+    file(GLOB postgres_folders "/usr/lib/postgresql/*/bin")
+    list(SORT postgres_folders COMPARE NATURAL ORDER DESCENDING)
+    mortise_find_database(postgres MORTISE_POSTGRES MORTISE_POSTGRES_DATA postgresql-15
+        ${postgres_folders})
+endif()
+if(MORTISE_WITH_MYSQL)
+    mortise_find_database(mariadb MORTISE_MARIADBD MORTISE_MARIADB_DATA mariadb-server-core
+        /usr/sbin)
+endif()

@@ -13,6 +13,8 @@
 
 namespace mortise::test {
 
+#ifdef MORTISE_PLANT_BUGS
+
 /// Acts when a thread of this process first passes a crash point, on that thread: as if the thread
 /// had been slow there. One at a time.
 class at_point {
@@ -42,6 +44,8 @@ private:
 
     std::shared_ptr<seen> seen_;
 };
+
+#endif
 
 }  // namespace mortise::test
 
