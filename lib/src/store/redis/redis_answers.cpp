@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/redis/redis_answers.hpp"
 
-#include "store/redis/hex_id.hpp"
+#include "store/hex_id.hpp"
 #include "store/redis/stored_entry.hpp"
 #include "store/redis/words.hpp"
 #include "store/store_domain.hpp"

@@ -5,6 +5,7 @@
 #include "mortise/coro/clock.hpp"
 #include "mortise/coro/detail/alarm.hpp"
 #include "mortise/coro/time_source.hpp"
+#include "store/link/answer_watch.hpp"
 #include "store/redis/command_lane.hpp"
 #include "store/redis/known_scripts.hpp"
 #include "store/redis/redis_scripts.hpp"
@@ -14,7 +15,6 @@
 #include <boost/asio/awaitable.hpp>
 
 #include <chrono>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -25,52 +25,6 @@
 namespace mortise::store_detail {
 
 using coro::detail::alarm;
-
-/// Notices that a server owes answers and gives none, and that a connection has been quiet for so
-/// long that it may be dead.
-///
-/// @par Threads The strand.
-class answer_watch {
-public:
-    /// @param owner actions are called only while it lives.
-    void attach(
-        asio::any_io_executor strand,
-        std::shared_ptr<coro::time_source> time,
-        std::weak_ptr<void> owner,
-        std::function<void()> silent,
-        std::function<void()> quiet
-    );
-
-    /// Another session begins, with this TTL.
-    void set_ttl(std::chrono::milliseconds ttl) noexcept { ttl_ = ttl; }
-    /// How long a command may be without an answer: shorter than a session lives after a lost
-    /// heartbeat, so that there is time for another connection.
-    clock::duration patience() const noexcept;
-
-    void sent();
-    void answered();
-    /// From now on a quiet connection is noticed, if heartbeats are too rare to find it out.
-    void watch_quiet();
-    /// The connection is gone, with the commands under way.
-    void clear() noexcept;
-
-private:
-    clock::time_point now() const noexcept { return time_->now(); }
-    clock::time_point silent_since() const;
-    void watch_answers();
-    void judge(clock::time_point due);
-
-    asio::any_io_executor strand_;
-    std::shared_ptr<coro::time_source> time_;
-    std::weak_ptr<void> owner_;
-    std::function<void()> silent_;
-    std::function<void()> quiet_;
-    std::chrono::milliseconds ttl_{};
-    std::deque<clock::time_point> under_way_;  ///< When the commands without an answer were sent.
-    clock::time_point answered_;               ///< When the newest answer came.
-    alarm answers_alarm_;
-    alarm quiet_alarm_;
-};
 
 /// The calls to a server: on the connection of a session, which keeps them in their order, knows
 /// which scripts the server has and watches for answers; or on a passing connection, which is used

@@ -2,7 +2,7 @@
 #include "store/redis/redis_link.hpp"
 
 #include "mortise/coro/backoff.hpp"
-#include "store/redis/hex_id.hpp"
+#include "store/hex_id.hpp"
 
 #include <utility>
 

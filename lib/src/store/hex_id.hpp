@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef MORTISE_STORE_REDIS_HEX_ID_HPP
-#define MORTISE_STORE_REDIS_HEX_ID_HPP
+#ifndef MORTISE_STORE_HEX_ID_HPP
+#define MORTISE_STORE_HEX_ID_HPP
 
 #include "mortise/store_types.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "store/redis/hex_id.hpp"
+#include "store/hex_id.hpp"
 
 #include "mortise/detail/text.hpp"
 
