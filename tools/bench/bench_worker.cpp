@@ -3,6 +3,7 @@
 
 #include "bench/bench_command.hpp"
 #include "common/await_main.hpp"
+#include "common/default_store.hpp"
 #include "common/exit_code.hpp"
 #include "common/failure.hpp"
 #include "common/signal_source.hpp"
@@ -116,10 +117,10 @@ int bench_worker(const global_settings& global, const bench_worker_settings& set
     ::pthread_sigmask(SIG_SETMASK, &signals.mask_before(), nullptr);
     if (lingers)
         echo_messages(work, global.store);
-    else if (global.store.starts_with("redis"))
-        publish_to_and_fro(work, global.store);
-    else
+    else if (sqlite_path(global.store))
         ping_to_and_fro(work);
+    else
+        publish_to_and_fro(work, global.store);
     return code;
 }
 

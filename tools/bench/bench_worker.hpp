@@ -40,7 +40,7 @@ asio::awaitable<void> pass_to_and_fro(bench_work work);
 /// machine.
 void ping_to_and_fro(const bench_work& work);
 
-/// The same through channels of a Redis server, by the store's own client library.
+/// The same through messages of the store's server; nothing if that is no single server.
 void publish_to_and_fro(const bench_work& work, const std::string& store);
 
 /// Acquires and releases one lock, which lingers, in a loop. Counts the rounds.
@@ -50,7 +50,7 @@ asio::awaitable<void> acquire_again_and_again(bench_work work);
 std::string echo_channel_from(const std::string& lock);
 std::string echo_channel_to(const std::string& lock);
 
-/// Sends back each message that comes over the store's Redis server, until the end mark.
+/// Sends back each message that comes over the store's server, until the end mark.
 void echo_messages(const bench_work& work, const std::string& store);
 
 /// Runs all tasks of one process of `bench contend` until all acquisitions are done.

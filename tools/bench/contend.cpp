@@ -144,11 +144,11 @@ bench_report measure_contend(const std::string& store, const bench_settings& set
     bench_crew crew(store, settings, board);
     server_share share;
     share.connect(store);
-    share.begin();
+    share.begin(false);
     crew.begin();
     watch(crew, board.shared(), settings);
     crew.check();
-    share.end();
+    share.end(false);
 
     const auto records = board.records();
     std::vector<contend_record> log(records.begin(), records.end());

@@ -2,8 +2,9 @@
 #include "bench/bench_crew.hpp"
 #include "bench/bench_worker.hpp"
 #include "bench/measure.hpp"
-#include "bench/redis_meter.hpp"
 #include "bench/run_control.hpp"
+#include "bench/server_meter.hpp"
+#include "common/default_store.hpp"
 #include "common/exit_code.hpp"
 #include "common/failure.hpp"
 #include "mortise/coro/clock.hpp"
@@ -117,7 +118,7 @@ void ping_to_and_fro(const bench_work& work) {
 }
 
 void publish_to_and_fro(const bench_work& work, const std::string& store) {
-    const auto meter = redis_meter::of(store);
+    const auto meter = server_meter::of(store);
     if (!meter)
         return;  // sentinels: no limit to compare with
     const int socket = work.settings.peer;
@@ -171,14 +172,16 @@ bench_report measure_handoff(const std::string& store, const bench_settings& set
     std::optional<double> limit;
     if (const std::uint64_t pings = shared.pings.load())
         limit = static_cast<double>(pings) * 1e9 / static_cast<double>(shared.ping_ns.load());
+    if (const auto meter = server_meter::of(store))
+        meter->clean_up();
     bench_report report;
     report.add("handoffs_per_s", rate, 1, "the lock passed from one process to another");
     report.add(
         "limit_per_s",
         limit,
         1,
-        store.starts_with("redis") ? "messages published at the server, one way, likewise"
-                                   : "bare datagrams, one way, between two of these processes"
+        sqlite_path(store) ? "bare datagrams, one way, between two of these processes"
+                           : "messages by the same means of the server, one way, likewise"
     );
     report.add("ratio", limit ? std::optional(rate / *limit) : std::nullopt, 3, "of the two");
     return report;

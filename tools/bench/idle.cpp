@@ -31,13 +31,13 @@ asio::awaitable<void>
 watch(lock_client& locks, std::string store, unsigned seconds, upkeep& found) {
     server_share share;
     share.connect(store);
-    share.begin();
+    share.begin(true);
     const client_stats before = locks.stats();
     const clock::time_point begin = clock::now();
     co_await pause_for(std::chrono::seconds(seconds));
     const std::chrono::duration<double> passed = clock::now() - begin;
     const client_stats after = locks.stats();
-    share.end();
+    share.end(true);
     const auto each_second = [&](std::uint64_t count) {
         return static_cast<double>(count) / passed.count();
     };
@@ -47,7 +47,8 @@ watch(lock_client& locks, std::string store, unsigned seconds, upkeep& found) {
     if (const auto total = share.total()) {
         if (total->commands)
             found.commands = each_second(*total->commands);
-        found.bytes = each_second(total->bytes);
+        if (total->bytes)
+            found.bytes = each_second(*total->bytes);
     }
 }
 

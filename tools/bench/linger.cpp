@@ -2,8 +2,8 @@
 #include "bench/bench_crew.hpp"
 #include "bench/bench_worker.hpp"
 #include "bench/measure.hpp"
-#include "bench/redis_meter.hpp"
 #include "bench/run_control.hpp"
+#include "bench/server_meter.hpp"
 #include "bench/server_share.hpp"
 #include "common/exit_code.hpp"
 #include "common/failure.hpp"
@@ -46,7 +46,7 @@ std::string echo_channel_to(const std::string& lock) {
 }
 
 void echo_messages(const bench_work& work, const std::string& store) {
-    const auto meter = redis_meter::of(store);
+    const auto meter = server_meter::of(store);
     if (!meter)
         return;
     meter->subscribe(echo_channel_to(work.settings.lock));
@@ -71,7 +71,7 @@ double microseconds_since(clock::time_point begin) {
 struct waits {
     std::vector<double> asked;   ///< Microseconds that a request took,
     std::vector<double> tried;   ///< that tries took, one after the other, until one succeeded,
-    std::vector<double> pinged;  ///< that a bare PING took after the same rest,
+    std::vector<double> pinged;  ///< that a bare exchange took after the same rest,
     std::vector<double> echoed;  ///< and that a message took to that process and back.
 };
 
@@ -86,7 +86,7 @@ asio::awaitable<void> try_until_it_is_ours(lock_client& locks, std::string name)
     }
 }
 
-asio::awaitable<int> ask_and_try(lock_client& locks, redis_meter* meter, waits& found) {
+asio::awaitable<int> ask_and_try(lock_client& locks, server_meter* meter, waits& found) {
     const std::string name = bench_lock_name();
     for (int i = 0; i <= asks; ++i) {
         const clock::time_point begin = clock::now();
@@ -98,7 +98,7 @@ asio::awaitable<int> ask_and_try(lock_client& locks, redis_meter* meter, waits& 
         co_await pause_for(between);
     }
     for (int i = 0; meter && i < asks; ++i) {
-        found.pinged.push_back(1e6 / meter->pings_per_s(milliseconds(0)));
+        found.pinged.push_back(1e6 / meter->exchanges_per_s(milliseconds(0)));
         co_await pause_for(between);
     }
     for (int i = 0; i < asks; ++i) {
@@ -112,7 +112,7 @@ asio::awaitable<int> ask_and_try(lock_client& locks, redis_meter* meter, waits& 
 
 /// Call it when the process only echoes, or soon will.
 void echo_at_rest(
-    bench_crew& crew, const bench_board::counters& shared, redis_meter& meter, waits& found
+    bench_crew& crew, const bench_board::counters& shared, server_meter& meter, waits& found
 ) {
     const clock::time_point end = clock::now() + linger_end_max;
     while (shared.echoing.load() == 0 && clock::now() < end) {
@@ -131,7 +131,7 @@ void echo_at_rest(
     meter.end_echo(echo_channel_to(name));
 }
 
-waits take_it_away(const std::string& store, redis_meter* meter) {
+waits take_it_away(const std::string& store, server_meter* meter) {
     waits found;
     client_config config;
     config.label = "bench";
@@ -155,7 +155,7 @@ bench_report measure_linger(const std::string& store, const bench_settings& sett
     crew.begin();
     crew.run_for(linger_warm_up);
     progress shown("bench linger, seconds");
-    share.begin();
+    share.begin(true);
     const std::uint64_t first = shared.handoffs.load();
     const clock::time_point begin = clock::now();
     for (unsigned second = 0; second < settings.seconds; ++second) {
@@ -164,7 +164,7 @@ bench_report measure_linger(const std::string& store, const bench_settings& sett
     }
     const std::uint64_t last = shared.handoffs.load();
     const double seconds = std::chrono::duration<double>(clock::now() - begin).count();
-    share.end();
+    share.end(true);
     shared.rest.store(1);  // from here on the lock lingers most of the time
     crew.run_for(between);
     waits found = take_it_away(store, share.meter());
@@ -194,11 +194,12 @@ bench_report measure_linger(const std::string& store, const bench_settings& sett
     report.add("ask_us", asked, 1, "until another process that waits has it, median");
     report.add("try_us", tried, 1, "until a try of another process succeeds, median");
     if (share.meter()) {
+        share.meter()->clean_up();
         const double ping = quantile(found.pinged, 0.5);
         const double echo = quantile(found.echoed, 0.5);
-        report.add("ping_us", ping, 1, "a bare PING after the same rest, median");
-        report.add("ask_pings", asked / ping, 2, "the same in PINGs");
-        report.add("try_pings", tried / ping, 2, "the same in PINGs");
+        report.add("ping_us", ping, 1, "a bare exchange after the same rest, median");
+        report.add("ask_pings", asked / ping, 2, "the same in such exchanges");
+        report.add("try_pings", tried / ping, 2, "the same in such exchanges");
         report.add("echo_us", echo, 1, "a bare message to that process and one back, likewise");
         report.add("ask_round_trips", asked / echo, 2, "the same in such messages");
         report.add("try_round_trips", tried / echo, 2, "the same in such messages");

@@ -115,9 +115,9 @@ asio::awaitable<int> measure(
         for (unsigned i = 0; i < turns; ++i) {
             shown.show(i, turns);
             found.limit += co_await rate(context, settings.tasks, span, with_mutex) / turns;
-            share.begin();
+            share.begin(true);
             found.locks += co_await rate(context, settings.tasks, span, with_lock) / turns;
-            share.end();
+            share.end(true);
         }
     } catch (...) {
         failed = std::current_exception();

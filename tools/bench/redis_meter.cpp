@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "bench/redis_meter.hpp"
-
 #include "bench/run_control.hpp"
+#include "bench/server_meter.hpp"
 #include "common/exit_code.hpp"
 #include "common/failure.hpp"
 #include "mortise/coro/clock.hpp"
@@ -74,12 +73,10 @@ redis::config config_for(const redis_store_config& server) {
     return config;
 }
 
-}  // namespace
-
 /// The connection, with a context of its own that runs while a member waits.
-class redis_meter::line {
+class redis_line {
 public:
-    explicit line(const redis_store_config& server)
+    explicit redis_line(const redis_store_config& server)
         : name_(server.server.host + ':' + std::to_string(server.server.port)),
           scripts_only_(server.form == redis_form::queue),
           connection_(strand_, tls_for(server)),
@@ -100,12 +97,12 @@ public:
         connection_.next_layer().next_layer().set_option(asio::ip::tcp::no_delay(true));
     }
 
-    ~line() {
+    ~redis_line() {
         connection_.cancel();
         context_.run();
     }
-    line(const line&) = delete;
-    line& operator=(const line&) = delete;
+    redis_line(const redis_line&) = delete;
+    redis_line& operator=(const redis_line&) = delete;
 
     /// Runs `work` to its end. Fails if that takes much longer than `span`.
     void wait(asio::awaitable<void> work, milliseconds span) {
@@ -152,6 +149,8 @@ public:
         require(failed);
         const std::string& text = std::get<0>(report).value();
         server_counts counts;
+        // A store in the queue form sends nothing but scripts while it works. In the single-key form
+        // the server counts its plain commands together with those inside scripts.
         if (scripts_only_)
             counts.commands =
                 number_in(text, "cmdstat_evalsha:calls=") + number_in(text, "cmdstat_eval:calls=");
@@ -263,49 +262,56 @@ private:
     std::uint64_t own_bytes_ = 0;
 };
 
-redis_meter::redis_meter(std::unique_ptr<line> opened) : line_(std::move(opened)) {}
+class redis_meter final : public server_meter {
+public:
+    explicit redis_meter(const redis_store_config& server) : line_(server) {}
 
-redis_meter::~redis_meter() = default;
+    std::string_view exchange() const noexcept override { return "PINGs by the client library"; }
 
-std::unique_ptr<redis_meter> redis_meter::of(const std::string& store) {
+    double exchanges_per_s(milliseconds span) override {
+        double rate = 0;
+        line_.wait(line_.ping_for(span, rate), span);
+        return rate;
+    }
+
+    std::optional<server_counts> counts(bool) override {
+        std::optional<server_counts> found;
+        line_.wait(line_.count(found), milliseconds(0));
+        return found;
+    }
+
+    void subscribe(const std::string& channel) override {
+        line_.wait(line_.subscribe(channel), milliseconds(0));
+    }
+
+    echo_count echo_for(const std::string& channel, milliseconds span) override {
+        echo_count found;
+        line_.wait(line_.echo_for(channel, span, found), span);
+        return found;
+    }
+
+    void echo_once(const std::string& channel) override {
+        line_.wait(line_.echo_once(channel), milliseconds(0));
+    }
+
+    void end_echo(const std::string& channel) override {
+        line_.wait(line_.end_echo(channel), milliseconds(0));
+    }
+
+    void echo_back(const std::string& channel) override {
+        line_.wait(line_.echo_back(channel), std::chrono::minutes(1));
+    }
+
+private:
+    redis_line line_;
+};
+
+}  // namespace
+
+std::unique_ptr<server_meter> make_redis_meter(const std::string& store) {
     if (!store.starts_with("redis:") && !store.starts_with("rediss:"))
         return nullptr;
-    auto opened = std::make_unique<line>(parse_redis_url(store));
-    return std::unique_ptr<redis_meter>(new redis_meter(std::move(opened)));
-}
-
-double redis_meter::pings_per_s(milliseconds span) {
-    double rate = 0;
-    line_->wait(line_->ping_for(span, rate), span);
-    return rate;
-}
-
-std::optional<server_counts> redis_meter::counts() {
-    std::optional<server_counts> found;
-    line_->wait(line_->count(found), milliseconds(0));
-    return found;
-}
-
-void redis_meter::subscribe(const std::string& channel) {
-    line_->wait(line_->subscribe(channel), milliseconds(0));
-}
-
-echo_count redis_meter::echo_for(const std::string& channel, milliseconds span) {
-    echo_count found;
-    line_->wait(line_->echo_for(channel, span, found), span);
-    return found;
-}
-
-void redis_meter::echo_once(const std::string& channel) {
-    line_->wait(line_->echo_once(channel), milliseconds(0));
-}
-
-void redis_meter::end_echo(const std::string& channel) {
-    line_->wait(line_->end_echo(channel), milliseconds(0));
-}
-
-void redis_meter::echo_back(const std::string& channel) {
-    line_->wait(line_->echo_back(channel), std::chrono::minutes(1));
+    return std::make_unique<redis_meter>(parse_redis_url(store));
 }
 
 }  // namespace mortise::tool

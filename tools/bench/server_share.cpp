@@ -5,19 +5,16 @@
 
 namespace mortise::tool {
 
-void server_share::begin() {
+void server_share::begin(bool connected) {
     if (meter_)
-        before_ = meter_->counts();
+        before_ = meter_->counts(connected);
 }
 
-void server_share::end() {
+void server_share::end(bool connected) {
     if (!before_)
         return;
-    if (const auto now = meter_->counts()) {
-        const server_counts more = *now - *before_;
-        if (more.commands)
-            sum_.commands = sum_.commands.value_or(0) + *more.commands;
-        sum_.bytes += more.bytes;
+    if (const auto now = meter_->counts(connected)) {
+        sum_ += *now - *before_;
         known_ = true;
     }
     before_.reset();

@@ -3,7 +3,7 @@
 #define MORTISE_TOOLS_BENCH_SERVER_SHARE_HPP
 
 #include "bench/bench_report.hpp"
-#include "bench/redis_meter.hpp"
+#include "bench/server_meter.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -20,14 +20,15 @@ public:
 
     /// Call it after the store has been used: the store explains better why a server does not
     /// answer.
-    void connect(const std::string& store) { meter_ = redis_meter::of(store); }
+    void connect(const std::string& store) { meter_ = server_meter::of(store); }
 
     /// The connection, or null.
-    redis_meter* meter() const noexcept { return meter_.get(); }
+    server_meter* meter() const noexcept { return meter_.get(); }
 
-    /// `begin` and `end` enclose the work that counts.
-    void begin();
-    void end();
+    /// `begin` and `end` enclose the work that counts. `connected`: clients that work are connected
+    /// at that moment.
+    void begin(bool connected);
+    void end(bool connected);
 
     /// Adds the figures per lock, after it subtracts the heartbeats from the commands. Adds none if
     /// no server counts.
@@ -37,7 +38,7 @@ public:
     std::optional<server_counts> total() const noexcept;
 
 private:
-    std::unique_ptr<redis_meter> meter_;
+    std::unique_ptr<server_meter> meter_;
     std::optional<server_counts> before_;
     server_counts sum_;
     bool known_ = false;

@@ -129,7 +129,7 @@ struct cycles {
 /// The findings of the measurement.
 struct uncontended_findings {
     cycles locks;
-    double pings_per_s = 0;
+    double exchanges_per_s = 0;
     std::uint64_t heartbeats = 0;
 };
 
@@ -181,12 +181,12 @@ asio::awaitable<void> measure(
     for (unsigned turn = 0; turn < turns; ++turn) {
         shown.show(turn, turns);
         if (share.meter())
-            found.pings_per_s += share.meter()->pings_per_s(span) / turns;
-        share.begin();
+            found.exchanges_per_s += share.meter()->exchanges_per_s(span) / turns;
+        share.begin(true);
         const std::uint64_t before = heartbeats_of(locks);
         co_await cycle(locks, name, span, found.locks);
         found.heartbeats += heartbeats_of(locks) - before;
-        share.end();
+        share.end(true);
     }
 }
 
@@ -223,8 +223,9 @@ bench_report measure_uncontended(const std::string& store, const bench_settings&
     std::optional<double> limit;  // there is none for other kinds of store
     std::string limit_meaning = "bare pairs of the transactions that this needs";
     if (share.meter()) {
-        limit = found.pings_per_s / 2;
-        limit_meaning = "pairs of PINGs by the same client library, one after the other";
+        limit = found.exchanges_per_s / 2;
+        limit_meaning = "pairs of " + std::string(share.meter()->exchange());
+        share.meter()->clean_up();
     } else if (const auto path = sqlite_path(store)) {
         limit = bare_transactions_per_s(path->parent_path(), settings.seconds) / 2;
     }
