@@ -149,8 +149,8 @@ public:
         require(failed);
         const std::string& text = std::get<0>(report).value();
         server_counts counts;
-        // A store in the queue form sends nothing but scripts while it works. In the single-key form
-        // the server counts its plain commands together with those inside scripts.
+        // A store in the queue form sends nothing but scripts while it works. In the single-key
+        // form the server counts its plain commands together with those inside scripts.
         if (scripts_only_)
             counts.commands =
                 number_in(text, "cmdstat_evalsha:calls=") + number_in(text, "cmdstat_eval:calls=");

@@ -29,8 +29,8 @@ std::unique_ptr<server_meter> server_meter::of(const std::string& store) {
 #endif
     };
     for (const maker make : makers) {
-        if (auto made = make(store))
-            return made;
+        if (auto meter = make(store))
+            return meter;
     }
     return nullptr;
 }
