@@ -13,7 +13,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::size_t threads = 4;
-constexpr auto patience = 50s;
+constexpr auto world_patience = 50s;
 
 }  // namespace
 
@@ -56,7 +56,7 @@ std::function<void(std::exception_ptr)> threaded_world::reported() {
 
 void threaded_world::wait() {
     for (auto& each : std::exchange(running_, {})) {
-        if (each.wait_for(patience) != std::future_status::ready) {
+        if (each.wait_for(world_patience) != std::future_status::ready) {
             ADD_FAILURE() << "a coroutine does not end";
             return;
         }
@@ -68,7 +68,7 @@ void threaded_world::stop(lock_client& locks) {
     std::promise<error_code> promise;
     locks.async_stop([&promise](error_code code) { promise.set_value(code); });
     auto stopped = promise.get_future();
-    ASSERT_EQ(stopped.wait_for(patience), std::future_status::ready) << "a client does not stop";
+    ASSERT_EQ(stopped.wait_for(world_patience), std::future_status::ready) << "a client does not stop";
     EXPECT_EQ(stopped.get(), error_code());
 }
 
@@ -94,7 +94,7 @@ bool threaded_world::all_free(std::vector<std::string> names) {
         got.set_value(!code && all.held());
     });
     auto answer = got.get_future();
-    EXPECT_EQ(answer.wait_for(patience), std::future_status::ready);
+    EXPECT_EQ(answer.wait_for(world_patience), std::future_status::ready);
     const bool free = answer.get();
     stop(locks);
     EXPECT_EQ(harness_->residue(), 0u);

@@ -265,8 +265,9 @@ void pg_connection::take_notifications() {
     }
 }
 
-void pg_connection::listen(notified handler) {
+void pg_connection::listen(notified handler, std::function<void()> ended) {
     notified_ = std::move(handler);
+    ended_ = std::move(ended);
     asio::post(strand_, [self = shared_from_this()] { self->pump(); });
 }
 
@@ -330,6 +331,8 @@ void pg_connection::lost() {
     }
     if (!last_words_)
         last_words_ = {errc::store_unavailable, words_of_libpq()};
+    if (ended_)
+        asio::post(strand_, std::exchange(ended_, nullptr));
     close(last_words_);
 }
 
@@ -374,6 +377,7 @@ void pg_connection::drop() noexcept {
     cancel_alarm_.cancel();
     const auto unanswered = std::exchange(messages_, {});
     const auto handler = std::exchange(notified_, nullptr);
+    const auto ended = std::exchange(ended_, nullptr);
     sender_.clear();
     socket_.close();
 }

@@ -69,8 +69,11 @@ public:
     void cancel(message_id message);
     bool was_cancelled() const noexcept { return was_cancelled_; }
 
-    /// Calls `handler` for each notification, or for none if it is empty. Waits for them.
-    void listen(notified handler);
+    /// Calls `handler` for each notification, or for none if it is empty. Waits for them, and calls
+    /// `ended` once if the connection ends by itself.
+    void listen(notified handler, std::function<void()> ended = nullptr);
+    /// The number of the server's process, as a pooler between here and there may have made it up.
+    int process() const noexcept { return ::PQbackendPID(socket_.get()); }
 
     /// Looks, without waiting, whether the connection has ended.
     bool check();
@@ -141,6 +144,7 @@ private:
     pg_failure aborted_by_;  ///< Why the server skips the rest, up to the next Sync.
     pg_failure last_words_;  ///< Why it was closed; the server's, if it said why.
     notified notified_;
+    std::function<void()> ended_;
     coro::detail::alarm cancel_alarm_;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "mortise/db/postgres_config.hpp"
+#include "postgres/postgres_url.hpp"
+
 #include "mortise/error.hpp"
-#include "url/store_url.hpp"
 
 #include <string>
 
@@ -25,10 +25,12 @@ bool wants_tls(const store_url& url) {
 
 }  // namespace
 
-postgres_config parse_postgres_url(std::string_view text) {
-    const store_url url = store_url::parse(text);
-    if (url.scheme != "postgresql" && url.scheme != "postgres")
-        throw error(errc::unknown_scheme, "\"" + url.scheme + "\"", "use postgresql://HOST");
+bool detail::is_postgres_scheme(std::string_view scheme) noexcept {
+    return scheme == "postgresql" || scheme == "postgres";
+}
+
+postgres_config
+detail::postgres_config_of(const store_url& url, std::initializer_list<std::string_view> more) {
     url.allow_options(
         {"sslmode",
          "sslrootcert",
@@ -41,7 +43,8 @@ postgres_config parse_postgres_url(std::string_view text) {
          "connections_max",
          "statements_max",
          "connect_max_ms",
-         "wait_max_ms"}
+         "wait_max_ms"},
+        more
     );
     const auto server = server_url::parse(url, usual_port);
     postgres_config config;
@@ -63,6 +66,13 @@ postgres_config parse_postgres_url(std::string_view text) {
     config.connect_max = url.milliseconds("connect_max_ms", config.connect_max);
     config.wait_max = url.milliseconds("wait_max_ms", config.wait_max);
     return config;
+}
+
+postgres_config parse_postgres_url(std::string_view text) {
+    const store_url url = store_url::parse(text);
+    if (!detail::is_postgres_scheme(url.scheme))
+        throw error(errc::unknown_scheme, "\"" + url.scheme + "\"", "use postgresql://HOST");
+    return detail::postgres_config_of(url, {});
 }
 
 }  // namespace mortise::db

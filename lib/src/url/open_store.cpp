@@ -18,6 +18,8 @@ std::string remedy_for(std::string_view scheme, const std::string& known) {
         return "link mortise::sqlite, or use " + known;
     if (scheme == "redis" || scheme == "rediss" || scheme == "redis+sentinel")
         return "link mortise::redis, or use " + known;
+    if (scheme == "postgresql" || scheme == "postgres")
+        return "link mortise::postgres, or use " + known;
     return "use " + known;
 }
 
@@ -30,7 +32,8 @@ std::unique_ptr<store> open_store(std::string_view text) {
         url.allow_options({});
         return make_memory_store(url.path);
     }
-    for (const store_opener* const opener : {&mortise_sqlite_opener, &mortise_redis_opener}) {
+    for (const store_opener* const opener :
+         {&mortise_sqlite_opener, &mortise_redis_opener, &mortise_postgres_opener}) {
         if (opener == nullptr)
             continue;
         if (opener->opens(url.scheme))

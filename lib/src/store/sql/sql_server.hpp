@@ -154,6 +154,9 @@ public:
     virtual sql_message take(
         sql_actor actor, const std::string& name, request_id id, bool join, sql_stamp stamp
     ) const = 0;
+    /// Tells the holder of a plain lock that somebody waits, if `take` leaves that to a message of
+    /// its own; sent for the first waiter, and nobody waits for its answer.
+    virtual sql_message tell_holder([[maybe_unused]] const std::string& name) const { return {}; }
     /// A row: done; so also of `pass_on`.
     virtual sql_message release(
         sql_actor actor, const std::string& name, request_id id, std::uint64_t base, sql_stamp stamp
@@ -209,6 +212,9 @@ result<sql_lock> read_lock(const sql_results& found, sql_actor actor);
 
 /// A gateway at such a server.
 std::shared_ptr<sql_gateway> make_statement_gateway(std::unique_ptr<sql_server> server);
+
+/// The store at such a server.
+std::unique_ptr<store> make_sql_store(std::unique_ptr<sql_server> server);
 
 }  // namespace mortise::store_detail
 

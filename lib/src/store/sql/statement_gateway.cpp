@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/sql/statement_gateway.hpp"
 
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+
 #include <chrono>
 #include <utility>
 
@@ -225,9 +228,18 @@ asio::awaitable<error_code> statement_gateway::watch(sql_actor actor) {
 asio::awaitable<result<sql_taken>> statement_gateway::take(
     sql_actor actor, std::string name, request_id id, bool join, sql_stamp stamp
 ) {
-    return ask_briefly<sql_taken>(
+    const auto kept = shared_from_this();
+    const auto on = session_;
+    auto asking = ask_briefly<sql_taken>(
         server_->take(actor, name, id, join, stamp), &read_taken, sql_taken()
     );
+    auto taken = co_await std::move(asking);
+    if (taken && taken->apt && !taken->granted && taken->queue == 1) {
+        auto message = server_->tell_holder(name);
+        if (!message.steps.empty())
+            asio::co_spawn(strand_, send(on, std::move(message)), asio::detached);
+    }
+    co_return taken;
 }
 
 asio::awaitable<result<bool>> statement_gateway::release(
@@ -332,6 +344,14 @@ asio::awaitable<result<std::vector<store_finding>>> statement_gateway::examine()
 
 std::shared_ptr<sql_gateway> make_statement_gateway(std::unique_ptr<sql_server> server) {
     return std::make_shared<statement_gateway>(std::move(server));
+}
+
+std::unique_ptr<mortise::store> make_sql_store(std::unique_ptr<sql_server> server) {
+    constexpr coro::backoff_options reconnecting{
+        std::chrono::milliseconds(10), std::chrono::milliseconds(1'000), 2};
+    return make_sql_store(
+        make_statement_gateway(std::move(server)), drawn_pauses(reconnecting, random_id::draw().low)
+    );
 }
 
 }  // namespace mortise::store_detail
