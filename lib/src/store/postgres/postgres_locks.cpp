@@ -128,7 +128,9 @@ sql_message postgres_server::release(
     return message.end();
 }
 
-// The row is locked by a statement before, so that the next one sees who joined while it waited.
+// The row is locked by a statement before, so that the next one sees who joined while it waited. The
+// owner of the moment is told if this was done, which a setting of the connection tells the second
+// transaction: the stamp may have changed since.
 sql_message postgres_server::pass_on(
     sql_actor actor, const std::string& name, request_id id, std::uint64_t base, sql_stamp stamp
 ) const {
@@ -146,8 +148,9 @@ g AS (UPDATE lock l SET stamp = $5, holder = (SELECT session FROM d),
   WHERE {mine} AND (SELECT fits FROM o) AND (l.queue = 0 OR EXISTS (SELECT FROM d))
   RETURNING l.holder),
 c AS (UPDATE session s SET changes = changes + 1 FROM g WHERE s.key = g.holder)
-SELECT 1 AS done FROM g)");
-    static const std::string tell = tells_holder(store_event::kind::granted);
+SELECT set_config('mortise.passed', $5::text, false) AS done FROM g)");
+    static const std::string tell = tells_holder(store_event::kind::granted) +
+                                    " AND current_setting('mortise.passed', true) = $2";
     const auto at = name_of(name);
     const auto key = as_signed(actor.key);
     sql_message message;
@@ -155,7 +158,7 @@ SELECT 1 AS done FROM g)");
     message.answer().add(
         pass, at, key, as_signed(id), as_signed(base), as_signed(stamp), as_signed(actor.generation)
     );
-    message.end().add(tell, at);
+    message.end().add(tell, at, std::to_string(stamp));
     return message.end();
 }
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/postgres/postgres_wire.hpp"
 
-#include "mortise/coro/detail/initiate.hpp"
+#include "mortise/coro/detail/with_code.hpp"
 #include "mortise/db/postgres_error.hpp"
-#include "mortise/detail/text.hpp"
 #include "store/postgres/postgres_schema.hpp"
 
 #include <charconv>
@@ -105,39 +104,25 @@ error_code postgres_wire::remember(const failure& why, std::string advice) {
     return meaning_of(why.code);
 }
 
+// The connection keeps what it answers to, not the coroutine that waits: that ends with its context.
 asio::awaitable<pg_failure> postgres_wire::connect() {
-    auto opening = coro::detail::async_start<void(failure)>(
-        strand_,
-        asio::deferred,
-        [](coro::detail::completion<void(failure)> done, std::shared_ptr<postgres_wire> self) {
-            self->opening_.emplace(std::move(done));
-            self->connection_->open([self](failure why) {
-                if (auto waiter = std::exchange(self->opening_, std::nullopt))
-                    waiter->complete(std::move(why));
-            });
-        },
-        shared_from_this()
-    );
-    co_return co_await std::move(opening);
+    const auto opening = std::make_shared<pending<pg_failure>>(strand_);
+    opening_ = opening;
+    connection_->open([opening](pg_failure why) { opening->give(std::move(why)); });
+    auto waiting = opening->answered.async_wait(coro::detail::with_code);
+    co_await std::move(waiting);
+    opening_.reset();
+    co_return std::move(opening->answer);
 }
 
 asio::awaitable<pg_reply> postgres_wire::exchange(std::vector<pg_step> steps) {
-    auto exchanging = coro::detail::async_start<void(pg_reply)>(
-        strand_,
-        asio::deferred,
-        [](coro::detail::completion<void(pg_reply)> done,
-           const std::shared_ptr<pg_connection>& on,
-           std::vector<pg_step> message) {
-            const auto owed =
-                std::make_shared<coro::detail::completion<void(pg_reply)>>(std::move(done));
-            on->exchange(std::move(message), [owed](pg_reply reply) {
-                owed->complete(std::move(reply));
-            });
-        },
-        connection_,
-        std::move(steps)
-    );
-    co_return co_await std::move(exchanging);
+    const auto asked = std::make_shared<pending<pg_reply>>(strand_);
+    connection_->exchange(std::move(steps), [asked](pg_reply reply) {
+        asked->give(std::move(reply));
+    });
+    auto waiting = asked->answered.async_wait(coro::detail::with_code);
+    co_await std::move(waiting);
+    co_return std::move(asked->answer);
 }
 
 asio::awaitable<error_code> postgres_wire::open() {
@@ -307,9 +292,10 @@ asio::awaitable<result<sql_results>> postgres_wire::send(sql_message message) {
 }
 
 void postgres_wire::close() noexcept {
-    if (auto waiter = std::exchange(opening_, std::nullopt))
-        waiter->complete({errc::store_unavailable, "the connection was closed"});
-    connection_->close({errc::store_unavailable, "the connection was closed"});
+    const failure closed(errc::store_unavailable, "the connection was closed");
+    if (const auto opening = std::exchange(opening_, nullptr))
+        opening->give(closed);
+    connection_->close(closed);
 }
 
 }  // namespace mortise::store_detail

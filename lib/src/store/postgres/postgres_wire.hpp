@@ -2,15 +2,15 @@
 #ifndef MORTISE_STORE_POSTGRES_POSTGRES_WIRE_HPP
 #define MORTISE_STORE_POSTGRES_POSTGRES_WIRE_HPP
 
-#include "mortise/coro/detail/completion.hpp"
+#include "mortise/coro/event.hpp"
 #include "mortise/coro/time_source.hpp"
 #include "mortise/store/postgres.hpp"
 #include "postgres/pg_connection.hpp"
 #include "store/sql/sql_server.hpp"
 
 #include <memory>
-#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace mortise::store_detail {
@@ -37,6 +37,20 @@ public:
 private:
     using failure = postgres_detail::pg_failure;
 
+    /// An answer that somebody waits for.
+    template <class Answer>
+    struct pending {
+        explicit pending(const asio::any_io_executor& strand) : answered(strand) {}
+
+        void give(Answer given) {
+            answer = std::move(given);
+            answered.set();
+        }
+
+        coro::event answered;
+        Answer answer;
+    };
+
     asio::awaitable<failure> connect();
     asio::awaitable<postgres_detail::pg_reply> exchange(std::vector<postgres_detail::pg_step> steps
     );
@@ -53,8 +67,7 @@ private:
     const std::shared_ptr<postgres_detail::pg_connection> connection_;
     std::string channel_;  ///< The beginning of the names of all channels of the store.
     core::session_key heard_ = 0;
-    /// Who waits for the connection to be open.
-    std::optional<coro::detail::completion<void(failure)>> opening_;
+    std::shared_ptr<pending<failure>> opening_;  ///< While the connection is being opened.
 };
 
 /// The meaning of a failure at the server for the store.
