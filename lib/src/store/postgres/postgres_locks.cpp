@@ -85,7 +85,9 @@ WITH h AS (
 w AS (INSERT INTO waiter (name, ordinal, session, request, since)
   SELECT $1, last, $2, $4, {us} FROM h WHERE holder <> $2 OR request <> $4),
 c AS (UPDATE session s SET changes = changes + 1 FROM h
-  WHERE s.key = h.holder AND h.queue = 1 AND (h.holder <> $2 OR h.request <> $4))
+  WHERE s.key = h.holder AND h.queue = 1 AND (h.holder <> $2 OR h.request <> $4)),
+f AS (UPDATE store SET ceiling = h.base + {margin} FROM h
+  WHERE h.base >= {us} AND ceiling <= h.base)
 SELECT holder = $2 AND request = $4 AS granted, base, last AS ordinal, queue FROM h)");
     sql_message message;
     message.add(
@@ -146,8 +148,10 @@ g AS (UPDATE lock l SET stamp = $5, holder = (SELECT session FROM d),
     request = coalesce((SELECT request FROM d), 0), base = greatest(l.base + 1, {us}),
     queue = l.queue - (SELECT count(*) FROM d)
   WHERE {mine} AND (SELECT fits FROM o) AND (l.queue = 0 OR EXISTS (SELECT FROM d))
-  RETURNING l.holder),
-c AS (UPDATE session s SET changes = changes + 1 FROM g WHERE s.key = g.holder)
+  RETURNING l.holder, l.base),
+c AS (UPDATE session s SET changes = changes + 1 FROM g WHERE s.key = g.holder),
+f AS (UPDATE store SET ceiling = g.base + {margin} FROM g
+  WHERE g.base >= {us} AND ceiling <= g.base)
 SELECT set_config('mortise.passed', $5::text, false) AS done FROM g)");
     static const std::string tell = tells_holder(store_event::kind::granted) +
                                     " AND current_setting('mortise.passed', true) = $2";
@@ -278,7 +282,8 @@ w AS (INSERT INTO waiter (name, ordinal, session, request, granted, mode, capaci
 c AS (UPDATE session s SET changes = changes + e.count
   FROM unnest($23::bigint[], $24::bigint[]) e (key, count)
   WHERE s.key = e.key AND EXISTS (SELECT FROM l)),
-f AS (UPDATE store SET floor = $8 + 1 WHERE floor <= $8 AND $8 >= {us} AND EXISTS (SELECT FROM l))
+f AS (UPDATE store SET ceiling = $8 + {margin}
+  WHERE ceiling <= $8 AND $8 >= {us} AND EXISTS (SELECT FROM l))
 SELECT alive, EXISTS (SELECT FROM l) OR EXISTS (SELECT FROM lock WHERE name = $1 AND stamp = $5)
   AS written FROM a)");
     const auto& row = change.row;

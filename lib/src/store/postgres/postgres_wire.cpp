@@ -43,7 +43,7 @@ WITH n AS (INSERT INTO run (incarnation, quarantine, watched)
   SELECT $1, coalesce((SELECT max(least(until, {us} + ttl * 1000)) FROM lease_time
     WHERE until > {us}), 0), 0
   WHERE EXISTS (SELECT FROM store WHERE format = $2) ON CONFLICT DO NOTHING RETURNING 1)
-UPDATE store SET floor = greatest(floor, (SELECT max(until) FROM lease_time))
+UPDATE store SET floor = greatest(floor, ceiling, (SELECT max(until) FROM lease_time))
 WHERE EXISTS (SELECT FROM n))";
 
 template <std::size_t Count>
