@@ -57,6 +57,10 @@ public:
         });
     }
 
+    void suspend() override { server_.suspend(); }
+    void resume() override { server_.resume(); }
+    void end_connections() override { admin_.command({"CLIENT", "KILL", "SKIPME", "yes"}); }
+
 private:
     redis_server server_;
     raw_redis admin_ = server_.connect();

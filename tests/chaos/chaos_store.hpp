@@ -36,8 +36,19 @@ public:
     /// Whether nothing of any session lies there.
     virtual bool empty() = 0;
 
-    std::unique_ptr<actor_process> start() const {
-        return std::make_unique<actor_process>(address(), folder(), ttl());
+    // Harm to the server, which only stores at a server have.
+
+    /// SIGSTOP and SIGCONT for all of its processes.
+    virtual void suspend() {}
+    virtual void resume() {}
+    /// Ends the connections of all clients.
+    virtual void end_connections() {}
+    /// Stops it in order and starts it, with its data.
+    virtual void restart() {}
+
+    std::unique_ptr<actor_process> start() const { return start(ttl()); }
+    std::unique_ptr<actor_process> start(std::chrono::milliseconds its_ttl) const {
+        return std::make_unique<actor_process>(address(), folder(), its_ttl);
     }
 
     /// The folder of the actors' resource.
@@ -51,6 +62,8 @@ using chaos_store_factory = std::unique_ptr<chaos_store> (*)();
 
 std::unique_ptr<chaos_store> make_sqlite_chaos_store();
 std::unique_ptr<chaos_store> make_redis_chaos_store();
+std::unique_ptr<chaos_store> make_postgres_chaos_store();
+std::unique_ptr<chaos_store> make_mysql_chaos_store();
 
 }  // namespace mortise::test
 

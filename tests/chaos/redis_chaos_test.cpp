@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Real processes at a Redis server: what depends on its TTL and on a server that is stopped; what
-// holds at every store: store_chaos_test.
+// Real processes at a Redis server: cases that depend on its TTL. Those of every store, and of every
+// server, are in store_chaos_test and server_chaos_test.
 
 #include "chaos/actor_process.hpp"
 #include "chaos/chaos_test.hpp"
@@ -110,46 +110,6 @@ TEST_F(RedisChaos, TheGrantOfAStoppedWaiterPassesOnAfterItsTtl) {
     EXPECT_GT(token_in(*late), token_in(*line));
     stop(*next);
     stop(*last);
-    stop(*holder);
-    expect_nothing_left();
-}
-
-TEST_F(RedisChaos, AServerThatStopsForAShortTimeLosesNothing) {
-    const auto holder = start();
-    const auto waiter = start();
-    holder->acquire("door");
-    waiter->tell("acquire door");
-    queued(2);
-    server_.suspend();
-    std::this_thread::sleep_for(ttl / 4);
-    server_.resume();
-    EXPECT_FALSE(waiter->hear("held door", 2 * ttl));
-    holder->tell("state door");
-    EXPECT_EQ(holder->hear("state door"), "state door held");
-    holder->tell("release door");
-    EXPECT_TRUE(waiter->hear("held door", 2s));
-    stop(*waiter);
-    stop(*holder);
-    expect_nothing_left();
-}
-
-TEST_F(RedisChaos, AServerThatStopsForLongEndsTheLeaseAndServesTheWaiter) {
-    const auto holder = start();
-    const auto waiter = start();
-    const auto first = holder->acquire("door");
-    waiter->tell("acquire door");
-    queued(2);
-    server_.suspend();
-    std::this_thread::sleep_for(2 * ttl);
-    holder->tell("state door");
-    EXPECT_EQ(holder->hear("state door"), "state door unsure");
-    server_.resume();
-    const auto line = waiter->hear("held door", 10s);
-    ASSERT_TRUE(line);
-    EXPECT_GT(token_in(*line), first);
-    holder->tell("state door");
-    EXPECT_NE(holder->hear("state door"), "state door held");
-    stop(*waiter);
     stop(*holder);
     expect_nothing_left();
 }

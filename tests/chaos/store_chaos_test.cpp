@@ -146,6 +146,12 @@ TEST_P(StoreChaos, AShortStopOfTheHolderLosesNothing) {
 
 INSTANTIATE_TEST_SUITE_P(Sqlite, StoreChaos, testing::Values(&make_sqlite_chaos_store));
 INSTANTIATE_TEST_SUITE_P(Redis, StoreChaos, testing::Values(&make_redis_chaos_store));
+#ifdef MORTISE_STORE_AT_POSTGRES
+INSTANTIATE_TEST_SUITE_P(Postgres, StoreChaos, testing::Values(&make_postgres_chaos_store));
+#endif
+#ifdef MORTISE_STORE_AT_MARIADB
+INSTANTIATE_TEST_SUITE_P(Mysql, StoreChaos, testing::Values(&make_mysql_chaos_store));
+#endif
 
 }  // namespace
 }  // namespace mortise::test

@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "storm/redis_ground.hpp"
 
-#include "mortise/lock_client.hpp"
-#include "mortise/open_store.hpp"
+#include "storm/last_client.hpp"
 #include "storm/plan.hpp"
-
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/deferred.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_future.hpp>
 
 #include <utility>
 
@@ -28,36 +21,6 @@ constexpr const char* names[] = {
     "restarts_without_memory",
     "flushes",
 };
-
-std::size_t sessions_in(test::raw_redis& server) {
-    return server.command({"KEYS", "mortise:s:*"}).items.size();
-}
-
-// Lets the dead sessions be reaped. The heartbeats of a live session do that: here a client that
-// only sends heartbeats.
-asio::awaitable<std::string>
-bury_the_dead(lock_client& client, test::raw_redis& server, milliseconds ttl) {
-    const std::string name = "the last one";
-    auto acquiring = client.async_acquire(name);
-    lease held = co_await std::move(acquiring);
-    asio::steady_timer timer(client.get_executor());
-    const auto end = clock::now() + 4 * ttl;
-    while (sessions_in(server) > 1 && clock::now() < end) {
-        timer.expires_after(milliseconds(20));
-        auto waiting = timer.async_wait(asio::deferred);
-        co_await std::move(waiting);
-    }
-    auto releasing = held.async_release(asio::deferred);
-    co_await std::move(releasing);
-    auto stopping = client.async_stop(asio::deferred);
-    co_await std::move(stopping);
-    std::string left;
-    for (const auto& key : server.command({"KEYS", "*"}).texts()) {
-        if (key != "mortise:id" && key != "mortise:t" && key != "mortise:u")
-            left += "the key " + key + "; ";
-    }
-    co_return left;
-}
 
 }  // namespace
 
@@ -154,13 +117,15 @@ std::vector<std::pair<std::string, std::size_t>> redis_ground::blows() const {
 
 std::string redis_ground::residue() {
     auto server = server_.connect();
-    asio::io_context context(1);
-    client_config config;
-    config.ttl = ttl_;
-    lock_client client(context.get_executor(), open_store(url(0)), config);
-    auto burying = asio::co_spawn(context, bury_the_dead(client, server, ttl_), asio::use_future);
-    context.run();
-    return burying.get();
+    bury_the_dead(url(0), ttl_, [&server] {
+        return static_cast<std::int64_t>(server.command({"KEYS", "mortise:s:*"}).items.size());
+    });
+    std::string left;
+    for (const auto& key : server.command({"KEYS", "*"}).texts()) {
+        if (key != "mortise:id" && key != "mortise:t" && key != "mortise:u")
+            left += "the key " + key + "; ";
+    }
+    return left;
 }
 
 milliseconds redis_ground::drawn(std::int64_t least, std::int64_t most) {

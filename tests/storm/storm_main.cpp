@@ -6,6 +6,7 @@
 #include "storm/redis_ground.hpp"
 #include "storm/report.hpp"
 #include "storm/round.hpp"
+#include "storm/sql_ground.hpp"
 #include "storm/sqlite_ground.hpp"
 #include "storm/worker.hpp"
 
@@ -29,6 +30,14 @@ constexpr std::chrono::seconds round_with_bug{10};  // a bug that does harm show
 std::unique_ptr<ground> make_ground(const settings& how, const asio::any_io_executor& executor) {
     if (how.store == "redis")
         return std::make_unique<redis_ground>(how, executor);
+#ifdef MORTISE_STORE_AT_POSTGRES
+    if (how.store == "postgresql")
+        return std::make_unique<sql_ground>(how, test::make_postgres_store_server());
+#endif
+#ifdef MORTISE_STORE_AT_MARIADB
+    if (how.store == "mysql")
+        return std::make_unique<sql_ground>(how, test::make_mariadb_store_server());
+#endif
     return std::make_unique<sqlite_ground>();
 }
 
@@ -61,6 +70,17 @@ int run_all(settings how, std::chrono::seconds span) {
     return 1;
 }
 
+const std::vector<std::string> stores = {
+    "sqlite",
+    "redis",
+#ifdef MORTISE_STORE_AT_POSTGRES
+    "postgresql",
+#endif
+#ifdef MORTISE_STORE_AT_MARIADB
+    "mysql",
+#endif
+};
+
 int run_main(int argc, char** argv) {
     settings how;
     long seconds = 30;
@@ -70,7 +90,7 @@ int run_main(int argc, char** argv) {
     app.add_option("--processes", how.processes)->check(CLI::Range(2, int{processes_max}));
     app.add_option("--tasks", how.tasks, "coroutines of each process")->check(CLI::Range(1, 100));
     app.add_option("--store", how.store, "a database, or a server of its own")
-        ->check(CLI::IsMember({"sqlite", "redis"}));
+        ->check(CLI::IsMember(stores));
     app.add_option("--bug", how.bug, "plant this bug, and fail if it is not found")
         ->check(CLI::IsMember(test::bug_names()));
     CLI11_PARSE(app, argc, argv);

@@ -25,7 +25,7 @@ namespace mysql = boost::mysql;
 
 constexpr unsigned query_interrupted = 1317;
 
-asio::ssl::context tls_for(const db::mysql_config& server) {
+asio::ssl::context meter_tls(const db::mysql_config& server) {
     asio::ssl::context tls(asio::ssl::context::tls_client);
     if (!server.tls)
         return tls;
@@ -42,7 +42,7 @@ asio::ssl::context tls_for(const db::mysql_config& server) {
     return tls;
 }
 
-mysql::connect_params login_for(const db::mysql_config& server) {
+mysql::connect_params meter_login(const db::mysql_config& server) {
     mysql::connect_params login;
     if (server.socket.empty())
         login.server_address.emplace_host_and_port(server.host, server.port);
@@ -59,10 +59,10 @@ mysql::connect_params login_for(const db::mysql_config& server) {
 class blocking_connection {
 public:
     explicit blocking_connection(const db::mysql_config& server)
-        : tls_(tls_for(server)), connection_(context_, settings()) {
+        : tls_(meter_tls(server)), connection_(context_, settings()) {
         mysql::error_code failed;
         mysql::diagnostics notes;
-        connection_.connect(login_for(server), failed, notes);
+        connection_.connect(meter_login(server), failed, notes);
         require(failed, notes);
         run("SET NAMES utf8mb4");
     }

@@ -18,15 +18,15 @@ namespace {
 
 constexpr int patience_ms = 10'000;
 
-struct closer {
+struct postgres_closer {
     void operator()(PGconn* each) const noexcept { ::PQfinish(each); }
     void operator()(PGresult* each) const noexcept { ::PQclear(each); }
     void operator()(PGnotify* each) const noexcept { ::PQfreemem(each); }
 };
 template <class T>
-using owned = std::unique_ptr<T, closer>;
+using owned = std::unique_ptr<T, postgres_closer>;
 
-[[noreturn]] void refuse(const PGconn* from) {
+[[noreturn]] void refuse_measurement(const PGconn* from) {
     throw failure(
         exit_code::unavailable,
         "the PostgreSQL server does not answer the measurement",
@@ -34,7 +34,7 @@ using owned = std::unique_ptr<T, closer>;
     );
 }
 
-owned<PGconn> open(const db::postgres_config& server) {
+owned<PGconn> open_blocking(const db::postgres_config& server) {
     std::string hosts;
     std::string ports;
     for (const auto& each : server.servers) {
@@ -67,7 +67,7 @@ owned<PGconn> open(const db::postgres_config& server) {
     values.push_back(nullptr);
     owned<PGconn> opened(::PQconnectdbParams(keys.data(), values.data(), 0));
     if (::PQstatus(opened.get()) != CONNECTION_OK)
-        refuse(opened.get());
+        refuse_measurement(opened.get());
     ::PQsetNoticeProcessor(
         opened.get(), [](void*, const char*) {}, nullptr
     );
@@ -86,7 +86,7 @@ public:
     explicit postgres_meter(const postgres_store_config& store)
         : table_(quoted(store.schema) + ".mortise_bench_row"),
           schema_(store.schema),
-          connection_(open(store.server)) {
+          connection_(open_blocking(store.server)) {
         run("SET jit = off");
     }
 
@@ -142,7 +142,7 @@ protected:
                 return come->extra;
             pollfd readable{::PQsocket(connection_.get()), POLLIN, 0};
             if (::poll(&readable, 1, patience_ms) == 0 || !::PQconsumeInput(connection_.get()))
-                refuse(connection_.get());
+                refuse_measurement(connection_.get());
             interruption::check();
         }
     }
@@ -169,7 +169,7 @@ private:
     void require(const PGresult* done) const {
         const auto status = ::PQresultStatus(done);
         if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK)
-            refuse(connection_.get());
+            refuse_measurement(connection_.get());
     }
 
     const std::string table_;

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TESTS_STORM_SQL_GROUND_HPP
+#define MORTISE_TESTS_STORM_SQL_GROUND_HPP
+
+#include "storm/ground.hpp"
+#include "storm/settings.hpp"
+#include "support/sql_store_server.hpp"
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <random>
+
+namespace mortise::storm {
+
+/// A database server, which is stopped, restarted and killed, and whose clients are disconnected;
+/// one deed at a time, with rests.
+class sql_ground final : public ground {
+public:
+    sql_ground(const settings& how, std::unique_ptr<test::sql_store_server> server);
+
+    std::string url(std::size_t seat) const override;
+    void shake(clock::time_point now) override;
+    void settle() override;
+    std::vector<std::pair<std::string, std::size_t>> blows() const override;
+    std::string residue() override;
+
+private:
+    enum class deed : std::uint8_t {
+        throw_out,  ///< Ends the connections of all clients.
+        stop,       ///< SIGSTOP, for a while.
+        restart,    ///< In order, with its data.
+        crash,      ///< SIGKILL, then a start.
+        count,
+    };
+    static constexpr auto deeds = static_cast<std::size_t>(deed::count);
+
+    void begin(deed fault, clock::time_point now);
+    std::chrono::milliseconds drawn(std::int64_t least, std::int64_t most);
+
+    const std::chrono::milliseconds ttl_;
+    const std::unique_ptr<test::sql_store_server> server_;
+    std::mt19937_64 dice_;
+    bool stopped_ = false;
+    clock::time_point due_;
+    std::array<std::size_t, deeds> done_{};
+};
+
+}  // namespace mortise::storm
+
+#endif
