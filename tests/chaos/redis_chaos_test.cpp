@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Real processes at a Redis server: cases that depend on its TTL. Those of every store, and of every
+// Real processes at a Redis server: cases that depend on its TTL. Those of every store and of every
 // server, are in store_chaos_test and server_chaos_test.
 
 #include "chaos/actor_process.hpp"
