@@ -19,8 +19,9 @@
 
 namespace mortise::test {
 
-/// The PostgreSQL store at a real server, in real time; each harness has a schema of its own. Stores
-/// that are made after a fault of the network was first asked for reach the server by a proxy.
+/// The PostgreSQL store at a real server, in real time; each harness has a schema of its own.
+/// Stores that are made after a fault of the network was first asked for reach the server by a
+/// proxy.
 class postgres_harness : public store_harness {
 public:
     postgres_harness() {
@@ -28,7 +29,7 @@ public:
         schema_ = "t" + std::to_string(++count);
     }
     ~postgres_harness() override {
-        shared_postgres().run(
+        administrator_.run(
             "SET client_min_messages = warning; DROP SCHEMA IF EXISTS " + schema_ + " CASCADE"
         );
     }
@@ -64,7 +65,7 @@ public:
 
     // Counts sessions, holders and waiters.
     std::size_t residue() override {
-        const auto count = shared_postgres().run(
+        const auto count = administrator_.run(
             "SELECT (SELECT count(*) FROM " + schema_ + ".session) + (SELECT count(*) FROM " +
             schema_ + ".waiter) + (SELECT count(*) FROM " + schema_ +
             ".lock WHERE holder IS NOT NULL)"
@@ -141,6 +142,7 @@ private:
 
     const std::shared_ptr<faulty_line> line_ = std::make_shared<faulty_line>();
     std::string schema_;
+    postgres_administrator administrator_{shared_postgres().url()};
     asio::io_context context_;
     std::shared_ptr<coro::time_source> time_ = coro::make_boot_time_source(context_.get_executor());
     std::optional<postgres_message_proxy> proxy_;

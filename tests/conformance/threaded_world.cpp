@@ -68,7 +68,8 @@ void threaded_world::stop(lock_client& locks) {
     std::promise<error_code> promise;
     locks.async_stop([&promise](error_code code) { promise.set_value(code); });
     auto stopped = promise.get_future();
-    ASSERT_EQ(stopped.wait_for(world_patience), std::future_status::ready) << "a client does not stop";
+    ASSERT_EQ(stopped.wait_for(world_patience), std::future_status::ready)
+        << "a client does not stop";
     EXPECT_EQ(stopped.get(), error_code());
 }
 

@@ -141,14 +141,28 @@ void postgres_server::resume() {
 }
 
 std::string postgres_server::run(const std::string& sql, const std::string& database) const {
-    const std::string place = url(database) + "?connect_timeout=10&sslmode=disable";
-    const owned<PGconn> connection(::PQconnectdb(place.c_str()), &::PQfinish);
-    if (::PQstatus(connection.get()) != CONNECTION_OK)
-        throw std::runtime_error(::PQerrorMessage(connection.get()));
-    const owned<PGresult> found(::PQexec(connection.get(), sql.c_str()), &::PQclear);
+    return postgres_administrator(url(database)).run(sql);
+}
+
+class postgres_administrator::connection : public owned<PGconn> {
+public:
+    using owned<PGconn>::owned;
+};
+
+postgres_administrator::postgres_administrator(const std::string& url) {
+    const std::string place = url + "?connect_timeout=10&sslmode=disable";
+    connection_ = std::make_unique<connection>(::PQconnectdb(place.c_str()), &::PQfinish);
+    if (::PQstatus(connection_->get()) != CONNECTION_OK)
+        throw std::runtime_error(::PQerrorMessage(connection_->get()));
+}
+
+postgres_administrator::~postgres_administrator() = default;
+
+std::string postgres_administrator::run(const std::string& sql) {
+    const owned<PGresult> found(::PQexec(connection_->get(), sql.c_str()), &::PQclear);
     const auto status = ::PQresultStatus(found.get());
     if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK)
-        throw std::runtime_error(sql + ": " + ::PQerrorMessage(connection.get()));
+        throw std::runtime_error(sql + ": " + ::PQerrorMessage(connection_->get()));
     if (::PQntuples(found.get()) == 0 || ::PQnfields(found.get()) == 0)
         return {};
     return ::PQgetvalue(found.get(), 0, 0);

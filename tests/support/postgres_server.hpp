@@ -14,6 +14,26 @@
 
 namespace mortise::test {
 
+/// A connection of an administrator, which blocks.
+///
+/// @par Threads One at a time.
+class postgres_administrator {
+public:
+    /// @throws std::runtime_error
+    explicit postgres_administrator(const std::string& url);
+    ~postgres_administrator();
+    postgres_administrator(const postgres_administrator&) = delete;
+    postgres_administrator& operator=(const postgres_administrator&) = delete;
+
+    /// Runs statements. @return the first column of the first row as text, empty if there is none.
+    /// @throws std::runtime_error
+    std::string run(const std::string& sql);
+
+private:
+    class connection;
+    std::unique_ptr<connection> connection_;
+};
+
 /// A PostgreSQL server of the test's own on a free port of 127.0.0.1, with a copy of prepared data
 /// in a scratch folder. It answers when the constructor returns, after less than a second, and dies
 /// with the test. It never waits for the disk; what it has committed survives `kill` all the same.

@@ -21,6 +21,7 @@ MAY_KNOW = {
     "store/sqlite": {"base", "core", "sqlite", "store", "url"},
     "store/sql": {"base", "core", "store", "store/link"},
     "store/redis": {"base", "core", "store", "store/link", "tls", "url"},
+    "store/postgres": {"base", "postgres", "store", "store/sql", "url"},
     "mysql": {"base", "db", "url"},
     "postgres": {"base", "url"},
     "db": {"base", "postgres", "sqlite"},

@@ -15,11 +15,25 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
+namespace mortise {
+class store_url;
+}
+
 namespace mortise::postgres_detail {
+
+bool is_postgres_scheme(std::string_view scheme) noexcept;
+
+/// Reads the settings of a session from a URL of that scheme.
+/// @param more options that are read elsewhere.
+/// @throws error `bad_url`, `bad_config`
+db::postgres_config
+postgres_config_of(const store_url& url, std::initializer_list<std::string_view> more);
 
 /// Settings in the form of libpq: keywords and their values.
 class pg_keywords {

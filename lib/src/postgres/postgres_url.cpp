@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "postgres/postgres_url.hpp"
-
+#include "mortise/db/postgres_config.hpp"
 #include "mortise/error.hpp"
+#include "postgres/pg_opening.hpp"
+#include "url/store_url.hpp"
 
 #include <string>
 
-namespace mortise::db {
+namespace mortise {
 namespace {
 
 constexpr std::uint16_t usual_port = 5432;
@@ -25,12 +26,14 @@ bool wants_tls(const store_url& url) {
 
 }  // namespace
 
-bool detail::is_postgres_scheme(std::string_view scheme) noexcept {
+namespace postgres_detail {
+
+bool is_postgres_scheme(std::string_view scheme) noexcept {
     return scheme == "postgresql" || scheme == "postgres";
 }
 
-postgres_config
-detail::postgres_config_of(const store_url& url, std::initializer_list<std::string_view> more) {
+db::postgres_config
+postgres_config_of(const store_url& url, std::initializer_list<std::string_view> more) {
     url.allow_options(
         {"sslmode",
          "sslrootcert",
@@ -47,7 +50,7 @@ detail::postgres_config_of(const store_url& url, std::initializer_list<std::stri
         more
     );
     const auto server = server_url::parse(url, usual_port);
-    postgres_config config;
+    db::postgres_config config;
     config.servers.clear();
     for (const auto& each : server.places)
         config.servers.emplace_back(each.host, each.port);
@@ -68,11 +71,13 @@ detail::postgres_config_of(const store_url& url, std::initializer_list<std::stri
     return config;
 }
 
-postgres_config parse_postgres_url(std::string_view text) {
+}  // namespace postgres_detail
+
+db::postgres_config db::parse_postgres_url(std::string_view text) {
     const store_url url = store_url::parse(text);
-    if (!detail::is_postgres_scheme(url.scheme))
+    if (!postgres_detail::is_postgres_scheme(url.scheme))
         throw error(errc::unknown_scheme, "\"" + url.scheme + "\"", "use postgresql://HOST");
-    return detail::postgres_config_of(url, {});
+    return postgres_detail::postgres_config_of(url, {});
 }
 
-}  // namespace mortise::db
+}  // namespace mortise

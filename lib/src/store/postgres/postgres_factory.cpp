@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mortise/store/postgres.hpp"
-#include "postgres/postgres_url.hpp"
+#include "postgres/pg_opening.hpp"
 #include "store/postgres/postgres_schema.hpp"
 #include "store/postgres/postgres_server.hpp"
 #include "store/postgres/postgres_wire.hpp"
@@ -74,7 +74,7 @@ std::shared_ptr<sql_wire> postgres_server::make_wire(
 
 postgres_store_config postgres_store_config_of(const store_url& url) {
     postgres_store_config config;
-    config.server = db::detail::postgres_config_of(url, {"schema", "create", "domain"});
+    config.server = postgres_detail::postgres_config_of(url, {"schema", "create", "domain"});
     if (const auto schema = url.option("schema"); !schema.empty())
         config.schema = schema;
     if (!url.option("create").empty())
@@ -87,7 +87,7 @@ postgres_store_config postgres_store_config_of(const store_url& url) {
 
 postgres_store_config parse_postgres_store_url(std::string_view text) {
     const store_url url = store_url::parse(text);
-    if (!db::detail::is_postgres_scheme(url.scheme))
+    if (!postgres_detail::is_postgres_scheme(url.scheme))
         throw error(errc::unknown_scheme, "\"" + url.scheme + "\"", "use postgresql://HOST");
     return store_detail::postgres_store_config_of(url);
 }
@@ -103,4 +103,4 @@ std::unique_ptr<mortise::store> open_postgres(const mortise::store_url& url) {
 }  // namespace
 
 constinit const mortise::store_detail::store_opener mortise_postgres_opener{
-    &mortise::db::detail::is_postgres_scheme, "postgresql://HOST/DATABASE", &open_postgres};
+    &mortise::postgres_detail::is_postgres_scheme, "postgresql://HOST/DATABASE", &open_postgres};

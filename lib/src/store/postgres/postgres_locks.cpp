@@ -130,9 +130,9 @@ sql_message postgres_server::release(
     return message.end();
 }
 
-// The row is locked by a statement before, so that the next one sees who joined while it waited. The
-// owner of the moment is told if this was done, which a setting of the connection tells the second
-// transaction: the stamp may have changed since.
+// The row is locked by a statement before, so that the next one sees who joined while it waited.
+// The owner of the moment is told if this was done, which a setting of the connection tells the
+// second transaction: the stamp may have changed since.
 sql_message postgres_server::pass_on(
     sql_actor actor, const std::string& name, request_id id, std::uint64_t base, sql_stamp stamp
 ) const {

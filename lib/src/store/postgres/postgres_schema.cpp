@@ -28,9 +28,54 @@ std::string quoted_text(std::string_view text) {
     return quoted + '\'';
 }
 
-// Short rows in tables that are written all the time: room on each page lets the new version of a
-// row stay on it, and no index have to change.
-constexpr std::string_view roomy = " WITH (fillfactor = 20)";
+/// A table, or a sequence.
+struct relation {
+    const char* kind;
+    const char* name;
+    const char* rest;
+};
+
+// Tables that are written all the time have room on each page (fillfactor): the new version of a
+// row stays on it, and no index has to change.
+constexpr relation relations[] = {
+    {"SEQUENCE", "session_key", ""},
+    {"TABLE",
+     "store",
+     "(one boolean PRIMARY KEY DEFAULT true CHECK (one), format bigint NOT NULL,"
+     " domain text NOT NULL, channel text NOT NULL, floor bigint NOT NULL,"
+     " ceiling bigint NOT NULL)"},
+    {"TABLE", "lease_time", "(ttl bigint PRIMARY KEY, until bigint NOT NULL)"},
+    {"TABLE",
+     "broken",
+     "(number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, at bigint NOT NULL,"
+     " name bytea NOT NULL, token bigint NOT NULL, domain text NOT NULL,"
+     " holder bytea NOT NULL, who bytea NOT NULL, why bytea NOT NULL)"},
+    {"UNLOGGED TABLE",
+     "run",
+     "(one boolean PRIMARY KEY DEFAULT true CHECK (one), incarnation text NOT NULL,"
+     " quarantine bigint NOT NULL, watched bigint NOT NULL)"},
+    {"UNLOGGED TABLE",
+     "session",
+     "(key bigint PRIMARY KEY, id text NOT NULL UNIQUE, generation bigint NOT NULL,"
+     " ttl bigint NOT NULL, deadline bigint NOT NULL, dead boolean NOT NULL,"
+     " changes bigint NOT NULL, watches boolean NOT NULL, process bigint NOT NULL,"
+     " process_start timestamptz, host bytea NOT NULL, label bytea NOT NULL,"
+     " pid bigint NOT NULL) WITH (fillfactor = 20)"},
+    {"UNLOGGED TABLE",
+     "lock",
+     "(name bytea PRIMARY KEY, stamp bigint NOT NULL, holder bigint, request bigint NOT NULL,"
+     " base bigint NOT NULL, queue bigint NOT NULL, last bigint NOT NULL, rest integer NOT NULL)"
+     " WITH (fillfactor = 20)"},
+    {"UNLOGGED TABLE",
+     "waiter",
+     "(name bytea, ordinal bigint, session bigint NOT NULL, request bigint NOT NULL,"
+     " granted boolean NOT NULL DEFAULT false, mode integer NOT NULL DEFAULT 0,"
+     " capacity integer NOT NULL DEFAULT 0, hold_max bigint, token bigint NOT NULL DEFAULT 0,"
+     " slot integer NOT NULL DEFAULT 0, since bigint NOT NULL,"
+     " ends bigint GENERATED ALWAYS AS"
+     " (CASE WHEN granted THEN since + hold_max * 1000 END) STORED,"
+     " PRIMARY KEY (name, ordinal))"},
+};
 
 }  // namespace
 
@@ -54,69 +99,13 @@ std::vector<std::string>
 postgres_tables(std::string_view schema, std::string_view domain, bool with_schema) {
     const std::string random = random_id::draw().text().substr(0, 16);
     const std::string in = quoted_name(schema) + '.';
-    const auto table = [&in](const char* kind, const char* name, const char* columns) {
-        return "CREATE " + std::string(kind) + " IF NOT EXISTS " + in + name + columns;
-    };
     std::vector<std::string> all;
     // Two clients may do this at once, and IF NOT EXISTS is no help against that.
     all.push_back("SELECT pg_advisory_xact_lock(hashtext(" + quoted_text(in) + "))");
     if (with_schema)
         all.push_back("CREATE SCHEMA IF NOT EXISTS " + quoted_name(schema));
-    all.push_back(table("SEQUENCE", "session_key", ""));
-    all.push_back(table(
-        "TABLE",
-        "store",
-        " (one boolean PRIMARY KEY DEFAULT true CHECK (one), format bigint NOT NULL,"
-        " domain text NOT NULL, channel text NOT NULL, floor bigint NOT NULL,"
-        " ceiling bigint NOT NULL)"
-    ));
-    all.push_back(table("TABLE", "lease_time", " (ttl bigint PRIMARY KEY, until bigint NOT NULL)"));
-    all.push_back(table(
-        "TABLE",
-        "broken",
-        " (number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, at bigint NOT NULL,"
-        " name bytea NOT NULL, token bigint NOT NULL, domain text NOT NULL,"
-        " holder bytea NOT NULL, who bytea NOT NULL, why bytea NOT NULL)"
-    ));
-    all.push_back(table(
-        "UNLOGGED TABLE",
-        "run",
-        " (one boolean PRIMARY KEY DEFAULT true CHECK (one), incarnation text NOT NULL,"
-        " quarantine bigint NOT NULL, watched bigint NOT NULL)"
-    ));
-    all.push_back(
-        table(
-            "UNLOGGED TABLE",
-            "session",
-            " (key bigint PRIMARY KEY, id text NOT NULL UNIQUE, generation bigint NOT NULL,"
-            " ttl bigint NOT NULL, deadline bigint NOT NULL, dead boolean NOT NULL,"
-            " changes bigint NOT NULL, watches boolean NOT NULL, process bigint NOT NULL,"
-            " process_start timestamptz, host bytea NOT NULL, label bytea NOT NULL,"
-            " pid bigint NOT NULL)"
-        ) +
-        std::string(roomy)
-    );
-    all.push_back(
-        table(
-            "UNLOGGED TABLE",
-            "lock",
-            " (name bytea PRIMARY KEY, stamp bigint NOT NULL, holder bigint,"
-            " request bigint NOT NULL, base bigint NOT NULL, queue bigint NOT NULL,"
-            " last bigint NOT NULL, rest integer NOT NULL)"
-        ) +
-        std::string(roomy)
-    );
-    all.push_back(table(
-        "UNLOGGED TABLE",
-        "waiter",
-        " (name bytea, ordinal bigint, session bigint NOT NULL, request bigint NOT NULL,"
-        " granted boolean NOT NULL DEFAULT false, mode integer NOT NULL DEFAULT 0,"
-        " capacity integer NOT NULL DEFAULT 0, hold_max bigint, token bigint NOT NULL DEFAULT 0,"
-        " slot integer NOT NULL DEFAULT 0, since bigint NOT NULL,"
-        " ends bigint GENERATED ALWAYS AS"
-        " (CASE WHEN granted THEN since + hold_max * 1000 END) STORED,"
-        " PRIMARY KEY (name, ordinal))"
-    ));
+    for (const auto& [kind, name, rest] : relations)
+        all.push_back(std::string("CREATE ") + kind + " IF NOT EXISTS " + in + name + ' ' + rest);
     all.push_back("CREATE INDEX IF NOT EXISTS waiter_session ON " + in + "waiter (session)");
     all.push_back(
         "CREATE INDEX IF NOT EXISTS waiter_ends ON " + in + "waiter (ends) WHERE ends IS NOT NULL"

@@ -104,7 +104,8 @@ error_code postgres_wire::remember(const failure& why, std::string advice) {
     return meaning_of(why.code);
 }
 
-// The connection keeps what it answers to, not the coroutine that waits: that ends with its context.
+// The connection keeps the place for its answer, not the coroutine that waits for it and must end
+// with its context.
 asio::awaitable<pg_failure> postgres_wire::connect() {
     const auto opening = std::make_shared<pending<pg_failure>>(strand_);
     opening_ = opening;
