@@ -60,6 +60,7 @@ private:
     void add_break();
     void add_watch();
     void add_doctor();
+    void add_init();
     command_line::order wanted();
     const break_settings& wanted_break() const;
 
@@ -70,6 +71,7 @@ private:
     CLI::App* break_command_ = nullptr;
     CLI::App* watch_command_ = nullptr;
     CLI::App* doctor_command_ = nullptr;
+    CLI::App* init_command_ = nullptr;
     CLI::App* txn_command_ = nullptr;
     CLI::App* outbox_command_ = nullptr;
     CLI::App* inbox_command_ = nullptr;
@@ -83,6 +85,7 @@ private:
     break_settings break_;
     watch_settings watch_;
     doctor_settings doctor_;
+    init_settings init_;
     txn_settings txn_;
     outbox_settings outbox_;
     inbox_settings inbox_;
@@ -105,6 +108,7 @@ grammar::grammar() {
     add_break();
     add_watch();
     add_doctor();
+    add_init();
     txn_command_ = &add_txn(app_, txn_);
     outbox_command_ = &add_outbox(app_, outbox_);
     inbox_command_ = &add_inbox(app_, inbox_);
@@ -203,6 +207,13 @@ void grammar::add_doctor() {
     doctor_command_ = &doctor;
 }
 
+void grammar::add_init() {
+    CLI::App& init = *app_.add_subcommand("init", help::init)->fallthrough();
+    init.footer(help::init_footer);
+    init.add_flag("--print", init_.print, "Print the SQL for an administrator, and do nothing");
+    init_command_ = &init;
+}
+
 const break_settings& grammar::wanted_break() const {
     if (break_.why.find_first_not_of(" \t\r\n") == std::string::npos) {
         throw failure(
@@ -238,6 +249,8 @@ command_line::order grammar::wanted() {
         return watch_;
     if (doctor_command_->parsed())
         return doctor_;
+    if (init_command_->parsed())
+        return init_;
     if (txn_command_->parsed())
         return checked(txn_);
     if (outbox_command_->parsed())

@@ -27,6 +27,7 @@ struct command_line {
         break_settings,
         watch_settings,
         doctor_settings,
+        init_settings,
         txn_settings,
         outbox_settings,
         inbox_settings,

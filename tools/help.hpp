@@ -9,7 +9,9 @@ namespace mortise::tool::help {
 inline constexpr const char* summary = "Distributed locks from the command line.";
 
 inline constexpr const char* store =
-    "Where the locks live: sqlite:PATH on this host, redis://HOST:PORT for many hosts. Default: "
+    "Where the locks live: sqlite:PATH on this host; redis://HOST:PORT or "
+    "postgresql://HOST/DATABASE "
+    "for many hosts. Default: "
     "locks.db in $XDG_STATE_HOME/mortise, else in ~/.local/state/mortise";
 
 inline constexpr const char* footer = R"(
@@ -21,6 +23,7 @@ Examples:
   mortise watch                                 the same as they change
   mortise break nightly --why "host is gone"    take it from a holder that is stuck
   mortise doctor                                what the store promises, and whether it keeps it
+  mortise init --print --store postgresql://db  the SQL that makes a store, for an administrator
   mortise txn ls --log tcc.db                   transactions that have not ended
   mortise outbox ls --db shop.db                messages that wait to be sent
   mortise inbox ls --db shop.db                 messages that were received
@@ -30,9 +33,10 @@ Exit codes: 0 done; 64 the command line is wrong; 69 the store cannot be used; 7
 refused something; `mortise run --help` and `mortise break --help` list theirs. An error is one
 line on the standard error: "mortise: message: value; what to do".
 
-Stores: redis://HOST:PORT/DATABASE, rediss://... by TLS, redis+sentinel://HOST,HOST/NAME. Everybody
-who can list processes sees their arguments. Keep a password out of them: use MORTISE_STORE,
-redis://HOST?password_file=PATH or ?password_env=VARIABLE. No command shows the password.)";
+Stores: redis://HOST:PORT/DATABASE, rediss://... by TLS, redis+sentinel://HOST,HOST/NAME,
+postgresql://USER@HOST:PORT/DATABASE. Everybody who can list processes sees their arguments. Keep a
+password out of them: use MORTISE_STORE, redis://HOST?password_file=PATH or ?password_env=VARIABLE.
+No command shows the password.)";
 
 inline constexpr const char* run = "Run a command under a lock, and give its exit code";
 
@@ -167,6 +171,22 @@ Examples:
   mortise doctor --store sqlite:/var/lib/app/locks.db
   mortise doctor --store redis://locks.example.org
   mortise doctor --json | jq -r '.findings[] | select(.verdict != "holds") | .found')";
+
+inline constexpr const char* init = "Make the store, or print the SQL that makes it";
+
+inline constexpr const char* init_footer = R"(
+--store works here, too: see `mortise --help`.
+
+Every command makes the store that it uses if it may. With --print, the statements that make the
+tables of a store at a database server are printed for an administrator; nothing is opened. What is
+there already stays as it is. The programs then need the rights to select, insert, update and delete
+in these tables, and to use the sequence, and no others.
+
+Exit codes: 0 done; 64 the command line is wrong; 69 the store cannot be used.
+
+Examples:
+  mortise init --store postgresql://db.example.org/mortise
+  mortise init --print --store postgresql://db.example.org/mortise | psql -d mortise)";
 
 inline constexpr const char* transactions =
     "Show the transactions of a coordinator, and mend what is stuck";

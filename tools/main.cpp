@@ -79,6 +79,7 @@ public:
     int operator()(const doctor_settings& settings) const {
         return doctor(with_url(settings.create), settings);
     }
+    int operator()(const init_settings& settings) const { return init_store(used(), settings); }
     int operator()(const txn_settings& settings) const { return transactions(global_, settings); }
     int operator()(const outbox_settings& settings) const {
         return message_table(global_, settings);

@@ -104,6 +104,7 @@ public:
 
     coro::event gate;  ///< Set while messages pass.
     judge_function judge;
+    bool is_pooler = false;
 
 private:
     using link_ptr = std::shared_ptr<link>;
@@ -183,6 +184,8 @@ private:
     pass_answer(std::shared_ptr<core> self, link_ptr on, std::string message) {
         constexpr char ready = 'Z';
         constexpr char push = 'A';
+        constexpr char key_data = 'K';
+        constexpr std::size_t process_end = 8;  // type, length, then four bytes
         if (message.front() == push) {
             const deed how = self->judged(kind::push, message);
             if (how == deed::swallow)
@@ -199,6 +202,8 @@ private:
                 co_return true;
         } else if (message.front() == ready) {
             on->logged_in = true;
+        } else if (message.front() == key_data && self->is_pooler) {
+            message[process_end] = static_cast<char>(message[process_end] ^ 1);
         }
         co_return co_await write(on->client, std::move(message));
     }
@@ -244,6 +249,10 @@ std::uint16_t postgres_message_proxy::port() const noexcept {
 
 void postgres_message_proxy::decide(judge_function judge) {
     core_->judge = std::move(judge);
+}
+
+void postgres_message_proxy::pose_as_pooler() {
+    core_->is_pooler = true;
 }
 
 void postgres_message_proxy::hold(bool held) {

@@ -41,6 +41,8 @@ public:
     std::uint16_t port() const noexcept;
 
     void decide(judge_function judge);
+    /// Tells clients another number of the server's process, as poolers do.
+    void pose_as_pooler();
     /// Lets nothing through in either way, while all connections stay; or everything again.
     void hold(bool held);
 

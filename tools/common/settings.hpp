@@ -60,6 +60,10 @@ struct doctor_settings {
     bool create = false;
 };
 
+struct init_settings {
+    bool print = false;
+};
+
 struct txn_settings {
     enum class kind : std::uint8_t { ls, show, retry, skip, force, adopt };
 

@@ -53,6 +53,17 @@ void require_store(const std::string& url) {
     );
 }
 
+/// The URL for an examination. Two clients measure the store: one in memory needs a name, or each
+/// client would get its own. A database server must not be asked to make tables.
+std::string examined_url(const std::string& url, bool create) {
+    if (url == "memory:")
+        return "memory:doctor";
+    const bool makes_tables = url.starts_with("postgres:") || url.starts_with("postgresql:");
+    if (create || !makes_tables || url.find("create=") != std::string::npos)
+        return url;
+    return url + (url.find('?') == std::string::npos ? '?' : '&') + "create=0";
+}
+
 }  // namespace
 
 int doctor(const global_settings& global, const doctor_settings& settings) {
@@ -60,8 +71,7 @@ int doctor(const global_settings& global, const doctor_settings& settings) {
         require_store(global.store);
     asio::io_context context(1);
     signal_source signals(context.get_executor());  // before the clients, which start threads
-    // Two clients measure the store. Name a store in memory, or each client would get its own.
-    const std::string url = global.store == "memory:" ? "memory:doctor" : global.store;
+    const std::string url = examined_url(global.store, settings.create);
     const auto make = [&] { return open_store(url); };
     doctor_report report;
     doctor_probe probe(

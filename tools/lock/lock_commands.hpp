@@ -53,6 +53,10 @@ int run_under_lock(const global_settings& global, const run_settings& settings);
 /// @throws failure, or what the library throws.
 int doctor(const global_settings& global, const doctor_settings& settings);
 
+/// `mortise init`: makes the store, or prints the SQL that does. @return the exit code.
+/// @throws failure, or what the library throws.
+int init_store(const global_settings& global, const init_settings& settings);
+
 }  // namespace mortise::tool
 
 #endif

@@ -22,6 +22,8 @@ namespace mortise {
 /// parts may be left out |
 /// | `rediss://...` | the same over TLS; `ca_file`, `certificate_file`, `key_file` name PEM files |
 /// | `redis+sentinel://HOST:PORT,HOST:PORT/NAME/DATABASE` | the primary that sentinels call NAME |
+/// | `postgresql://USER:PASSWORD@HOST:PORT/DATABASE?schema=S` | for all that reach that PostgreSQL
+/// server; several hosts may be given, of which the one that takes writes is used |
 ///
 /// Options of the Redis store: `prefix`, `domain`, `min_replicas`, `allow_eviction`,
 /// `allow_unseen_restarts`, `assume_new`,
@@ -29,12 +31,20 @@ namespace mortise {
 /// `redis_store_config`; `password_env` and `password_file` name the place of the password, instead
 /// of the URL. A URL in a message is without its password.
 ///
+/// Options of the PostgreSQL store: `schema`, `create`, `domain`, as in `postgres_store_config`,
+/// and those of `db::parse_postgres_url`.
+///
 /// Characters of the path that are special in a URL (`%`, `?`, `#`, `&`, and in a login `@`, `:`,
 /// `/`) are written as `%XX`.
 /// Opens nothing yet.
 ///
 /// @throws error `unknown_scheme`, `bad_url`, or the code for a setting that the store refuses.
 std::unique_ptr<store> open_store(std::string_view url);
+
+/// The statements that make the tables of a store at a database server, for an administrator: each
+/// ends with a semicolon and a new line. What is there already stays as it is. Does no I/O.
+/// @throws error as `open_store`, and `unsupported` for a store that needs no administrator.
+std::string tables_of_store(std::string_view url);
 
 /// The URL of a store as it may be shown: all parts that may be a password are replaced by three
 /// stars.

@@ -23,24 +23,40 @@ std::string remedy_for(std::string_view scheme, const std::string& known) {
     return "use " + known;
 }
 
-}  // namespace
-
-std::unique_ptr<store> open_store(std::string_view text) {
-    const store_url url = store_url::parse(text);
+/// The opener for a scheme. @throws error `unknown_scheme`
+const store_opener& opener_of(std::string_view scheme) {
     std::string known = "memory:";
-    if (url.scheme == "memory") {
-        url.allow_options({});
-        return make_memory_store(url.path);
-    }
     for (const store_opener* const opener :
          {&mortise_sqlite_opener, &mortise_redis_opener, &mortise_postgres_opener}) {
         if (opener == nullptr)
             continue;
-        if (opener->opens(url.scheme))
-            return opener->open(url);
+        if (opener->opens(scheme))
+            return *opener;
         known.append(", ").append(opener->form);
     }
-    throw error(errc::unknown_scheme, "\"" + url.scheme + "\"", remedy_for(url.scheme, known));
+    throw error(errc::unknown_scheme, '"' + std::string(scheme) + '"', remedy_for(scheme, known));
+}
+
+}  // namespace
+
+std::unique_ptr<store> open_store(std::string_view text) {
+    const store_url url = store_url::parse(text);
+    if (url.scheme != "memory")
+        return opener_of(url.scheme).open(url);
+    url.allow_options({});
+    return make_memory_store(url.path);
+}
+
+std::string tables_of_store(std::string_view text) {
+    const store_url url = store_url::parse(text);
+    const auto* const opener = url.scheme == "memory" ? nullptr : &opener_of(url.scheme);
+    if (opener && opener->tables)
+        return opener->tables(url);
+    throw error(
+        errc::unsupported,
+        "tables of a store \"" + url.scheme + ":\"",
+        "name a database server; other stores need no administrator"
+    );
 }
 
 }  // namespace mortise

@@ -6,6 +6,7 @@
 #include "url/store_url.hpp"
 
 #include <memory>
+#include <string>
 #include <string_view>
 
 namespace mortise::store_detail {
@@ -15,6 +16,8 @@ struct store_opener {
     bool (*opens)(std::string_view scheme) noexcept;
     const char* form;  ///< The form of its URLs, for messages.
     std::unique_ptr<store> (*open)(const store_url& url);
+    /// As `tables_of_store`; null if an administrator has nothing to make.
+    std::string (*tables)(const store_url& url) = nullptr;
 };
 
 }  // namespace mortise::store_detail

@@ -48,11 +48,6 @@ postgres_store_config parse_postgres_store_url(std::string_view url);
 /// @throws error if the configuration cannot work.
 std::unique_ptr<store> make_postgres_store(postgres_store_config config);
 
-/// The statements that make the tables of a store, for an administrator: each ends with a
-/// semicolon and a new line. What is there already stays as it is.
-/// @throws error if the configuration cannot work.
-std::string postgres_store_tables(const postgres_store_config& config);
-
 }  // namespace mortise
 
 #endif

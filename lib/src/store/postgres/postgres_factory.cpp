@@ -37,14 +37,6 @@ std::unique_ptr<store> make_postgres_store(postgres_store_config config) {
     );
 }
 
-std::string postgres_store_tables(const postgres_store_config& config) {
-    check(config);
-    std::string text = "BEGIN;\n";
-    for (const auto& each : store_detail::postgres_tables(config.schema, config.domain, true))
-        text += each + ";\n";
-    return text + "COMMIT;\n";
-}
-
 namespace store_detail {
 
 postgres_server::postgres_server(postgres_store_config config)
@@ -100,7 +92,20 @@ std::unique_ptr<mortise::store> open_postgres(const mortise::store_url& url) {
     return mortise::make_postgres_store(mortise::store_detail::postgres_store_config_of(url));
 }
 
+std::string tables_of_postgres(const mortise::store_url& url) {
+    const auto config = mortise::store_detail::postgres_store_config_of(url);
+    mortise::check(config);
+    std::string text = "BEGIN;\n";
+    for (const auto& each :
+         mortise::store_detail::postgres_tables(config.schema, config.domain, true))
+        text += each + ";\n";
+    return text + "COMMIT;\n";
+}
+
 }  // namespace
 
 constinit const mortise::store_detail::store_opener mortise_postgres_opener{
-    &mortise::postgres_detail::is_postgres_scheme, "postgresql://HOST/DATABASE", &open_postgres};
+    &mortise::postgres_detail::is_postgres_scheme,
+    "postgresql://HOST/DATABASE",
+    &open_postgres,
+    &tables_of_postgres};

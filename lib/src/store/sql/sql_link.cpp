@@ -56,6 +56,12 @@ void sql_link::begin_session() {
     own_.clear();
 }
 
+asio::awaitable<error_code> sql_link::open_connection() {
+    auto connecting = gateway_->connect();
+    const error_code failed = co_await std::move(connecting);
+    co_return failed ? remember(failed, gateway_->explain()) : failed;
+}
+
 asio::awaitable<result<resumed>> sql_link::prove() {
     const auto sent = now();
     auto proving = gateway_->prove(session());

@@ -81,7 +81,7 @@ public:
 private:
     friend class lock_turn;
 
-    asio::awaitable<error_code> open_connection() override { return gateway_->connect(); }
+    asio::awaitable<error_code> open_connection() override;
     asio::awaitable<result<resumed>> prove() override;
     void close_connection() noexcept override { gateway_->close(); }
     void begin_session() override;

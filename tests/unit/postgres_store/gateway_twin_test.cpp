@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: BSL-1.0
+// The calls of the gateway at a real server, walked at random beside the model of a server, whose
+// rules are those of the lock engine: both must answer alike, and have the same rows afterwards.
+#include "core/lock_engine.hpp"
+#include "mortise/store/postgres.hpp"
+#include "sql_model/sql_tables.hpp"
+#include "store/postgres/postgres_server.hpp"
+#include "store/sql/loaded_rows.hpp"
+#include "support/amount.hpp"
+#include "support/postgres_server.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace mortise::test::gateway_twin_test {
+namespace {
+
+using namespace std::chrono_literals;
+using core::lock_entry;
+using store_detail::loaded_rows;
+using store_detail::row_lock;
+using store_detail::sql_actor;
+using store_detail::sql_lock;
+using store_detail::sql_stamp;
+
+constexpr std::chrono::milliseconds ttl = 60s;
+
+/// A session at both.
+struct party {
+    std::shared_ptr<store_detail::sql_gateway> gateway;
+    session_start start;
+    sql_actor real;
+    sql_actor model;
+};
+
+class GatewayTwin : public testing::Test {
+protected:
+    GatewayTwin() {
+        static int count = 0;
+        config_ = parse_postgres_store_url(shared_postgres().url());
+        config_.schema = "twin" + std::to_string(++count);
+    }
+    ~GatewayTwin() override {
+        for (auto& each : parties_)
+            each.gateway->close();
+        administrator_.run(
+            "SET client_min_messages = warning; DROP SCHEMA " + config_.schema + " CASCADE"
+        );
+    }
+
+    template <class R>
+    R await(asio::awaitable<R> call) {
+        std::optional<R> reply;
+        asio::co_spawn(context_, std::move(call), [&](const std::exception_ptr& thrown, R given) {
+            EXPECT_FALSE(thrown);
+            reply = std::move(given);
+        });
+        context_.restart();
+        while (!reply)
+            context_.run_one();
+        return *reply;
+    }
+
+    party& join() {
+        party& added = parties_.emplace_back();
+        added.gateway = store_detail::make_statement_gateway(
+            std::make_unique<store_detail::postgres_server>(config_)
+        );
+        added.gateway->start(
+            context_.get_executor(), time_, [](const auto&) {}, [] {}
+        );
+        EXPECT_FALSE(await(added.gateway->connect()));
+        auto& start = added.start;
+        start.id = random_id::draw();
+        start.generation = 1;
+        start.ttl = ttl;
+        added.real = {await(added.gateway->prove(start))->key, 1};
+        added.model = {model_.prove(now_, start)->key, 1};
+        return added;
+    }
+
+    party& any() { return parties_[draw(parties_.size())]; }
+    std::string any_name() {
+        const std::array names = {std::string("door"), std::string("a\0b", 3), std::string("c")};
+        return names[draw(names.size())];
+    }
+    std::size_t draw(std::size_t below) { return random_() % below; }
+    sql_stamp stamp() { return ++stamp_; }
+
+    // The key of a session at the model as that at the server.
+    core::session_key real_key(core::session_key model) const {
+        for (const auto& each : parties_) {
+            if (each.model.key == model)
+                return each.real.key;
+        }
+        return model;
+    }
+
+    // A base at the server for one at the model. Both grow alike.
+    std::uint64_t real_base(const std::string& name, std::uint64_t model) const {
+        const auto at = bases_.find(name);
+        if (at == bases_.end())
+            return 0;
+        const auto found = at->second.find(model);
+        return found == at->second.end() ? 0 : found->second;
+    }
+    void learn(const std::string& name, std::uint64_t model, std::uint64_t real) {
+        auto& known = bases_[name];
+        const auto [at, added] = known.emplace(model, real);
+        EXPECT_EQ(at->second, real) << "one grant at the model, two at the server";
+        if (at != known.begin()) {
+            EXPECT_GT(at->second, std::prev(at)->second) << "tokens grow";
+        }
+    }
+
+    void take(party& by) {
+        const auto name = any_name();
+        const auto id = ++request_;
+        const bool joins = draw(4) != 0;
+        const auto mark = stamp();
+        const auto wanted = model_.take(now_, by.model, name, id, joins, mark);
+        const auto found = await(by.gateway->take(by.real, name, id, joins, mark));
+        ASSERT_TRUE(found);
+        EXPECT_EQ(found->apt, wanted->apt) << name;
+        EXPECT_EQ(found->granted, wanted->granted);
+        if (wanted->apt) {
+            EXPECT_EQ(found->queue, wanted->queue);
+            if (!wanted->granted) {
+                EXPECT_EQ(found->ordinal, wanted->ordinal);
+            }
+        }
+    }
+
+    // The holder, or a waiter, as it is, or something that is nearly it.
+    void give_up(party& by) {
+        const auto name = any_name();
+        const auto lock = *model_.load(now_, {}, name, 0);
+        const auto mark = stamp();
+        const bool forged = draw(6) == 0;
+        if (draw(3) == 0 && !lock.entries.empty()) {
+            const auto& waiter = lock.entries[draw(lock.entries.size())];
+            const auto id = waiter.id + (forged ? 1 : 0);
+            const auto wanted = model_.withdraw(now_, by.model, name, id, waiter.ordinal, mark);
+            const auto found = await(by.gateway->withdraw(by.real, name, id, waiter.ordinal, mark));
+            ASSERT_TRUE(found);
+            EXPECT_EQ(found->erased, wanted->erased);
+            EXPECT_EQ(found->granted, wanted->granted);
+            return;
+        }
+        const auto id = lock.row.request + (forged ? 1 : 0);
+        const auto base = lock.row.base;
+        const auto real = real_base(name, base);
+        if (draw(2) == 0) {
+            const auto wanted = model_.release(now_, by.model, name, id, base, mark);
+            const auto found = await(by.gateway->release(by.real, name, id, real, mark));
+            ASSERT_TRUE(found);
+            EXPECT_EQ(*found, *wanted) << "release of " << name;
+        } else {
+            const auto wanted = model_.pass_on(now_, by.model, name, id, base, mark);
+            const auto found = await(by.gateway->pass_on(by.real, name, id, real, mark));
+            ASSERT_TRUE(found);
+            EXPECT_EQ(*found, *wanted) << "pass on of " << name;
+        }
+    }
+
+    /// An operation by the general way, on rows that were loaded.
+    template <class Load, class Store, class Mark>
+    static void generally(
+        const lock_request& request,
+        sql_actor actor,
+        sql_stamp mark,
+        Load load,
+        Store store,
+        Mark mark_dead
+    ) {
+        for (int attempt = 0; attempt < 8; ++attempt) {
+            const auto loaded = load();
+            if (!loaded)
+                return;
+            loaded_rows rows(*loaded);
+            core::lock_engine engine(rows, loaded->now);
+            if (request.queue)
+                static_cast<void>(engine.request(actor.key, request));
+            else
+                engine.withdraw(actor.key, request.name, request.id);
+            for (const auto key : rows.unmarked())
+                mark_dead(key);
+            if (!rows.unmarked().empty())
+                continue;
+            if (rows.any_change())
+                store(rows.take_change(actor, request.id, mark, engine.take_effects()));
+            return;
+        }
+        ADD_FAILURE() << "dead sessions are met again and again";
+    }
+
+    void ask_generally(party& by) {
+        lock_request request;
+        request.name = any_name();
+        request.id = draw(3) == 0 ? request_ : ++request_;
+        request.queue = draw(4) != 0;  // else it is withdrawn
+        if (draw(2) == 0)
+            request.mode = lock_mode::shared();
+        if (draw(4) == 0)
+            request.hold_max = 1h;
+        const auto mark = stamp();
+        bool wanted = true;
+        bool found = true;
+        generally(
+            request,
+            by.model,
+            mark,
+            [&] { return model_.load(now_, by.model, request.name, 0); },
+            [&](const auto& change) { wanted = model_.store(now_, change, 0).value(); },
+            [&](auto key) { static_cast<void>(model_.mark_dead(now_, key)); }
+        );
+        generally(
+            request,
+            by.real,
+            mark,
+            [&] { return await(by.gateway->load(by.real, request.name, row_lock::none)); },
+            [&](const auto& change) { found = await(by.gateway->store(change)).value(); },
+            [&](auto key) { static_cast<void>(await(by.gateway->mark_dead(key))); }
+        );
+        EXPECT_EQ(found, wanted);
+    }
+
+    // Its deadline passes: at the server by hand, at the model while the others go on.
+    void expire(party& one) {
+        for (int i = 0; i < 3; ++i) {
+            now_ += ttl / 2;
+            for (auto& each : parties_) {
+                if (&each != &one)
+                    static_cast<void>(model_.prove(now_, each.start));
+            }
+        }
+        administrator_.run(
+            "UPDATE " + config_.schema +
+            ".session SET deadline = 1 WHERE NOT dead AND key = " + std::to_string(one.real.key)
+        );
+    }
+
+    void lead_one_to_its_end() {
+        party& one = any();
+        party& other = any();
+        if (draw(3) == 0) {
+            EXPECT_EQ(await(one.gateway->end(one.real)), model_.end(one.model));
+        } else {
+            expire(one);
+            const auto wanted = model_.mark_dead(now_, one.model.key);
+            EXPECT_EQ(*await(other.gateway->mark_dead(one.real.key)), *wanted);
+        }
+        EXPECT_FALSE(await(other.gateway->forget(one.real.key)));
+        EXPECT_FALSE(model_.forget(one.model.key));
+        if (draw(2) == 0)
+            join();
+    }
+
+    void watch(party& by) {
+        EXPECT_EQ(await(by.gateway->watch(by.real)), model_.watch(now_, by.model));
+    }
+
+    std::string described(const std::string& name, const sql_lock& lock, bool is_model) {
+        std::ostringstream text;
+        const auto key = [&](auto of) { return is_model ? real_key(of) : of; };
+        text << (lock.row.stamp != 0 ? "there" : "none") << " holder " << key(lock.row.holder)
+             << " queue " << lock.row.queue << " last " << lock.row.last << " rest "
+             << lock.row.rest;
+        if (lock.row.holder != 0)
+            text << " request " << lock.row.request;
+        for (const auto& each : lock.entries) {
+            text << "; " << each.ordinal << (each.granted ? " granted " : " waits ")
+                 << key(each.session) << ' ' << each.id << ' ' << static_cast<int>(each.mode.type())
+                 << ' ' << each.hold_max.count() << ' ' << each.slot << ' ';
+            const auto base = each.token >> fencing_token::sequence_bits;
+            text << (is_model && base != 0 ? real_base(name, base) : base);
+        }
+        std::map<core::session_key, bool> dead;
+        for (const auto& each : lock.parties)
+            dead[key(each.key)] = each.dead;
+        for (const auto& [session, is_dead] : dead)
+            text << " | " << session << (is_dead ? " dead" : " not dead");
+        return text.str();
+    }
+
+    void learn_bases(const sql_lock& model, const sql_lock& real) {
+        if (model.row.holder != 0 && real.row.holder != 0)
+            learn(model.name, model.row.base, real.row.base);
+        for (std::size_t i = 0; i < std::min(model.entries.size(), real.entries.size()); ++i) {
+            if (model.entries[i].token != 0 && real.entries[i].token != 0)
+                learn(
+                    model.name,
+                    model.entries[i].token >> fencing_token::sequence_bits,
+                    real.entries[i].token >> fencing_token::sequence_bits
+                );
+        }
+    }
+
+    void compare() {
+        for (const auto& name : {std::string("door"), std::string("a\0b", 3), std::string("c")}) {
+            const auto wanted = *model_.load(now_, {}, name, 0);
+            const auto found = *await(parties_[0].gateway->load({}, name, row_lock::none));
+            learn_bases(wanted, found);
+            ASSERT_EQ(described(name, found, false), described(name, wanted, true)) << name;
+        }
+        for (const auto& each : parties_) {
+            const auto wanted = *model_.entries(now_, each.model.key, 100);
+            const auto found = *await(each.gateway->entries(each.real.key, 100));
+            ASSERT_EQ(found.alive, wanted.alive);
+            ASSERT_EQ(found.generation, wanted.generation);
+            ASSERT_EQ(found.changes, wanted.changes);
+            ASSERT_EQ(found.places.size(), wanted.places.size());
+            for (std::size_t i = 0; i < found.places.size(); ++i) {
+                ASSERT_EQ(found.places[i].entry.name, wanted.places[i].entry.name);
+                ASSERT_EQ(found.places[i].entry.id, wanted.places[i].entry.id);
+                ASSERT_EQ(found.places[i].contended, wanted.places[i].contended);
+            }
+        }
+    }
+
+    void step() {
+        party& by = any();
+        switch (draw(16)) {
+        case 0:
+            return lead_one_to_its_end();
+        case 1:
+            return watch(by);
+        case 2:
+        case 3:
+        case 4:
+            return ask_generally(by);
+        case 5:
+        case 6:
+        case 7:
+        case 8:
+        case 9:
+            return give_up(by);
+        default:
+            return take(by);
+        }
+    }
+
+    std::mt19937_64 random_;
+    asio::io_context context_{1};
+
+private:
+    postgres_store_config config_;
+    postgres_administrator administrator_{shared_postgres().url()};
+    std::shared_ptr<coro::time_source> time_ = coro::make_boot_time_source(context_.get_executor());
+    sql_model::sql_tables model_{[](const auto&) {}};
+    clock::time_point now_ = clock::time_point(std::chrono::hours(500'000));
+    std::deque<party> parties_;
+    std::map<std::string, std::map<std::uint64_t, std::uint64_t>> bases_;
+    request_id request_ = 0;
+    sql_stamp stamp_ = 1'000;
+};
+
+TEST_F(GatewayTwin, AnswersAndWritesAsTheModelDoes) {
+    constexpr int steps = 150;
+    const auto seeds = amount("MORTISE_TWIN_SEEDS", 2, 40);
+    for (int i = 0; i < 3; ++i)
+        join();
+    for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+        random_.seed(seed);
+        for (int i = 0; i < steps; ++i) {
+            step();
+            compare();
+            ASSERT_FALSE(HasFailure()) << "seed " << seed << ", step " << i;
+        }
+        for (int i = 0; i < 2; ++i)
+            join();
+    }
+}
+
+}  // namespace
+}  // namespace mortise::test::gateway_twin_test

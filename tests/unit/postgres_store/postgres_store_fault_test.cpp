@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: BSL-1.0
+// What goes wrong between the store and its PostgreSQL server, and clients that stop in the middle.
+#include "mortise/lock_client.hpp"
+#include "mortise/open_store.hpp"
+#include "mortise/store/postgres.hpp"
+#include "store/postgres/postgres_server.hpp"
+#include "support/amount.hpp"
+#include "support/postgres_message_proxy.hpp"
+#include "support/postgres_server.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace mortise::test::postgres_store_fault_test {
+namespace {
+
+using namespace std::chrono_literals;
+using store_detail::row_lock;
+
+/// A client with a context of its own, which runs when the test lets it.
+class lone_client {
+public:
+    explicit lone_client(postgres_store_config config, std::chrono::milliseconds ttl = 5s) {
+        client_config settings;
+        settings.ttl = ttl;
+        locks.emplace(
+            context.get_executor(), make_postgres_store(std::move(config)), std::move(settings)
+        );
+    }
+
+    bool run_until(const std::function<bool()>& done, std::chrono::milliseconds limit = 20s) {
+        const auto end = clock::now() + limit;
+        context.restart();
+        while (!done() && clock::now() < end)
+            context.run_one_for(20ms);
+        return done();
+    }
+
+    /// Acquires a lock. @return the code
+    error_code acquire(const std::string& name, lease& into, lock_options options = {}) {
+        std::optional<error_code> code;
+        locks->async_acquire(name, options, [&](error_code failed, lease held) {
+            code = failed;
+            into = std::move(held);
+        });
+        EXPECT_TRUE(run_until([&] { return code.has_value(); })) << "no answer for " << name;
+        return code.value_or(errc::outcome_unknown);
+    }
+
+    error_code release(lease& held) {
+        std::optional<error_code> code;
+        held.async_release([&](error_code failed) { code = failed; });
+        EXPECT_TRUE(run_until([&] { return code.has_value(); }));
+        return code.value_or(errc::outcome_unknown);
+    }
+
+    asio::io_context context{1};
+    std::optional<lock_client> locks;
+};
+
+class PostgresStoreFault : public testing::Test {
+protected:
+    PostgresStoreFault() {
+        static int count = 0;
+        config.schema = "fault" + std::to_string(++count);
+    }
+    ~PostgresStoreFault() override {
+        administrator.run(
+            "SET client_min_messages = warning; DROP SCHEMA IF EXISTS " + config.schema + " CASCADE"
+        );
+    }
+
+    /// What a client says that cannot be served.
+    std::pair<error_code, std::string> refusal(postgres_store_config of) {
+        lone_client client(std::move(of));
+        lease none;
+        const error_code code = client.acquire("door", none, {.wait_max = 0ms});
+        return {code, client.locks->explain()};
+    }
+
+    void expect_refused(errc why, const std::string& words) {
+        const auto [code, text] = refusal(config);
+        EXPECT_EQ(code, why) << code.message();
+        EXPECT_NE(text.find(words), std::string::npos) << text;
+    }
+
+    postgres_administrator administrator{shared_postgres().url()};
+    postgres_store_config config = parse_postgres_store_url(shared_postgres().url());
+};
+
+TEST_F(PostgresStoreFault, AWrongPasswordIsNamed) {
+    config.server.password = "wrong";
+    expect_refused(errc::access_denied, "password authentication failed");
+}
+
+TEST_F(PostgresStoreFault, AMissingDatabaseIsNamed) {
+    config.server.database = "nowhere";
+    expect_refused(errc::bad_config, "database \"nowhere\" does not exist");
+}
+
+TEST_F(PostgresStoreFault, MissingTablesAreNotMadeIfThatIsNotAllowed) {
+    config.create = false;
+    expect_refused(errc::not_a_store, "mortise init --print");
+    EXPECT_EQ(
+        administrator.run(
+            "SELECT count(*) FROM pg_namespace WHERE nspname = '" + config.schema + "'"
+        ),
+        "0"
+    );
+}
+
+TEST_F(PostgresStoreFault, AUserWithoutRightsIsToldWhatToDoAndNeedsFewOfThem) {
+    const std::string user = config.schema + "_user";
+    administrator.run("CREATE ROLE " + user + " LOGIN PASSWORD 'u'");
+    const auto mighty = config;
+    config.server.user = user;
+    config.server.password = "u";
+    expect_refused(errc::access_denied, "mortise init --print");
+    administrator.run(
+        "SET client_min_messages = warning; " +
+        tables_of_store(shared_postgres().url() + "?schema=" + config.schema)
+    );
+    expect_refused(errc::access_denied, "permission denied for schema");
+    administrator.run(
+        "GRANT USAGE ON SCHEMA " + config.schema + " TO " + user +
+        "; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA " + config.schema + " TO " +
+        user + "; GRANT USAGE ON ALL SEQUENCES IN SCHEMA " + config.schema + " TO " + user
+    );
+    {
+        lone_client client(config);
+        lease held;
+        EXPECT_FALSE(client.acquire("door", held)) << client.locks->explain();
+        EXPECT_FALSE(client.release(held));
+    }
+    administrator.run("DROP OWNED BY " + user + "; DROP ROLE " + user);
+}
+
+TEST_F(PostgresStoreFault, ANewerFormatIsLeftAlone) {
+    lease none;
+    {
+        lone_client client(config);
+        EXPECT_FALSE(client.acquire("door", none));
+        EXPECT_FALSE(client.release(none));
+    }
+    administrator.run("UPDATE " + config.schema + ".store SET format = 2");
+    expect_refused(errc::newer_format, "newer mortise");
+}
+
+TEST_F(PostgresStoreFault, AnotherDomainIsRefused) {
+    config.domain = "first";
+    {
+        lone_client client(config);
+        lease held;
+        EXPECT_FALSE(client.acquire("door", held));
+        EXPECT_EQ(held.token().domain.name(), "first");
+    }
+    config.domain = "second";
+    expect_refused(errc::bad_config, "the domain first");
+}
+
+TEST_F(PostgresStoreFault, APoolerIsNoticed) {
+    asio::io_context context(1);
+    postgres_message_proxy proxy(context.get_executor(), shared_postgres().port());
+    proxy.pose_as_pooler();
+    config.server.servers.front().port = proxy.port();
+    lone_client client(config);
+    std::optional<error_code> code;
+    client.locks->async_acquire("door", {.wait_max = 0ms}, [&](error_code failed, const lease&) {
+        code = failed;
+    });
+    EXPECT_TRUE(client.run_until([&] {
+        context.poll();
+        return code.has_value();
+    }));
+    EXPECT_EQ(code, errc::wrong_server);
+    EXPECT_NE(client.locks->explain().find("pooler"), std::string::npos);
+}
+
+// The server ends all of its processes, and what is not logged is empty afterwards.
+TEST_F(PostgresStoreFault, ACrashIsANewIncarnationThatGrantsNothingTooSoon) {
+    constexpr auto ttl = 2s;
+    postgres_server server;
+    config = parse_postgres_store_url(server.url());
+    lone_client alice(config, ttl);
+    lone_client bob(config, ttl);
+    lease held;
+    ASSERT_FALSE(alice.acquire("door", held));
+    const auto token = held.token().value;
+    server.stop_immediately();
+    server.start();
+    const auto believed = held.valid_until();
+    lease next;
+    EXPECT_FALSE(bob.acquire("door", next));
+    EXPECT_GE(clock::now(), believed) << "two held it";
+    EXPECT_GT(next.token().value, token);
+    EXPECT_TRUE(alice.run_until([&] { return held.state() == lease_state::lost; }));
+    EXPECT_FALSE(bob.release(next));
+}
+
+TEST_F(PostgresStoreFault, TheFirstIncarnationOfAllGrantsAtOnce) {
+    lone_client client(config, 1h);
+    lease held;
+    EXPECT_FALSE(client.acquire("door", held, {.wait_max = 10s}));
+    EXPECT_FALSE(client.release(held));
+}
+
+TEST_F(PostgresStoreFault, ABackendThatIsTerminatedLosesNothing) {
+    lone_client alice(config, 30s);
+    lone_client bob(config, 30s);
+    lease held;
+    ASSERT_FALSE(alice.acquire("door", held));
+    std::optional<error_code> code;
+    lease next;
+    bob.locks->async_acquire("door", {}, [&](error_code failed, lease got) {
+        code = failed;
+        next = std::move(got);
+    });
+    const std::string waiting =
+        "SELECT count(*) FROM " + config.schema + ".waiter WHERE NOT granted";
+    EXPECT_TRUE(bob.run_until([&] { return administrator.run(waiting) == "1"; }));
+    administrator.run(
+        "SELECT pg_terminate_backend(process::int, 10000) FROM " + config.schema + ".session"
+    );
+    EXPECT_FALSE(alice.release(held));
+    EXPECT_TRUE(bob.run_until([&] { return code.has_value(); }));
+    EXPECT_EQ(code, error_code());
+    EXPECT_FALSE(bob.release(next));
+}
+
+// The row lock of the general way is a transaction over a round trip, and therefore limited.
+TEST_F(PostgresStoreFault, ARowLockOfAClientThatStopsIsTakenFromIt) {
+    asio::io_context context(1);
+    const auto gateway =
+        store_detail::make_statement_gateway(std::make_unique<store_detail::postgres_server>(config)
+        );
+    gateway->start(
+        context.get_executor(),
+        coro::make_boot_time_source(context.get_executor()),
+        [](const auto&) {},
+        [] {}
+    );
+    std::optional<result<store_detail::sql_lock>> loaded;
+    asio::co_spawn(
+        context,
+        gateway->load({}, "door", row_lock::taken),
+        [&](const std::exception_ptr&, result<store_detail::sql_lock> found) {
+            loaded = std::move(found);
+        }
+    );
+    while (!loaded)
+        context.run_one();
+    ASSERT_TRUE(*loaded);
+    EXPECT_NE((*loaded)->row.stamp, 0u) << "the row is there now";
+    // From here on the first client stands still.
+    lone_client other(config);
+    lease held;
+    EXPECT_FALSE(other.acquire("window", held));
+    EXPECT_FALSE(other.release(held));
+    EXPECT_FALSE(other.acquire("door", held));
+    EXPECT_FALSE(other.release(held));
+    // It goes on, and its write does nothing.
+    store_detail::sql_lock_change change;
+    change.name = "door";
+    change.expected = (*loaded)->row.stamp;
+    change.row = (*loaded)->row;
+    change.row.stamp = 77;
+    std::optional<result<bool>> stored;
+    asio::co_spawn(
+        context,
+        gateway->store(change),
+        [&](const std::exception_ptr&, result<bool> done) { stored = done; }
+    );
+    while (!stored)
+        context.run_one();
+    EXPECT_FALSE(*stored && **stored);
+    gateway->close();
+}
+
+/// An operation that a client begins and in the middle of which it stops.
+struct stopped_operation {
+    const char* name;
+    std::function<void(lone_client&, lease& held, bool& done)> begin;
+    bool holds = false;     ///< It holds the door before.
+    bool is_taken = false;  ///< Another client holds the door before.
+};
+
+void begin_acquire(lone_client& client, lock_options options, bool& done) {
+    client.locks->async_acquire("door", options, [&done](error_code, const lease&) {
+        done = true;
+    });
+}
+
+const stopped_operation operations[] = {
+    {"acquire", [](lone_client& by, lease&, bool& done) { begin_acquire(by, {}, done); }},
+    {"acquire a taken lock",
+     [](lone_client& by, lease&, bool& done) { begin_acquire(by, {.wait_max = 300ms}, done); },
+     false,
+     true},
+    {"share",
+     [](lone_client& by, lease&, bool& done) {
+         begin_acquire(by, {.mode = lock_mode::shared()}, done);
+     }},
+    {"release",
+     [](lone_client&, lease& held, bool& done) {
+         held.async_release([&done](error_code) { done = true; });
+     },
+     true},
+    {"break",
+     [](lone_client& by, lease& held, bool& done) {
+         by.locks->async_break("door", held.token(), "test", [&done](error_code, bool) {
+             done = true;
+         });
+     },
+     true},
+};
+
+// Stops a client before its step `n`, and has others use the lock, and another one.
+// @return whether the operation had not ended before.
+bool stop_before(
+    std::size_t n, const stopped_operation& operation, const postgres_store_config& at
+) {
+    constexpr auto ttl = 300ms;
+    lone_client one(at, ttl);
+    lone_client other(at, 5s);
+    lease held;
+    lease present;
+    EXPECT_FALSE(other.acquire("presence", present));
+    if (operation.holds) {
+        EXPECT_FALSE(one.acquire("door", held));
+    }
+    lease before;
+    if (operation.is_taken) {
+        EXPECT_FALSE(other.acquire("door", before));
+    }
+    bool done = false;
+    operation.begin(one, held, done);
+    one.context.restart();
+    for (std::size_t i = 0; i < n && !done; ++i)
+        one.context.run_one_for(20ms);
+    const bool in_the_middle = !done;
+    lease elsewhere;
+    EXPECT_FALSE(other.acquire("window", elsewhere, {.wait_max = 5s}));
+    EXPECT_FALSE(other.release(elsewhere));
+    if (before) {
+        EXPECT_FALSE(other.release(before));
+    }
+    lease next;
+    EXPECT_FALSE(other.acquire("door", next, {.wait_max = 10s}));
+    EXPECT_FALSE(other.release(next));
+    EXPECT_FALSE(other.release(present));
+    return in_the_middle;
+}
+
+TEST_F(PostgresStoreFault, AClientThatStopsInTheMiddleHoldsNobodyUp) {
+    const auto stride = amount("MORTISE_STOP_STRIDE", 12, 1);
+    for (const auto& operation : operations) {
+        SCOPED_TRACE(operation.name);
+        constexpr std::size_t steps_max = 400;
+        std::size_t n = 0;
+        while (stop_before(n, operation, config) && n < steps_max && !HasFailure())
+            n += stride;
+        ASSERT_FALSE(HasFailure()) << "step " << n;
+        EXPECT_LT(n, steps_max);
+    }
+}
+
+}  // namespace
+}  // namespace mortise::test::postgres_store_fault_test
