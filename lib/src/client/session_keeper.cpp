@@ -54,6 +54,8 @@ asio::awaitable<void> session_keeper::run_open([[maybe_unused]] std::shared_ptr<
     if (reply) {
         context_.read_traits();
         opened(*reply);
+    } else if (reply.error() == errc::session_lost) {
+        opening_failed(errc::store_unavailable);  // it stood still until the new session was over
     } else {
         opening_failed(reply.error());
     }

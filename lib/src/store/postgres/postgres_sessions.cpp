@@ -29,7 +29,8 @@ std::int64_t limited(std::size_t limit) {
 }  // namespace
 
 // An older connection of the session is ended first: a statement of it that waits for a row would
-// take effect after this one has looked.
+// take effect after this one has looked. A later generation never makes a row: whoever forgets the
+// session at this moment would be undone.
 sql_message postgres_server::prove(const session_start& start) const {
     static const std::string end_older =
         "SELECT pg_terminate_backend(s.process::int, 2000)"
@@ -41,19 +42,20 @@ sql_message postgres_server::prove(const session_start& start) const {
         " ON CONFLICT (ttl) DO UPDATE SET until = excluded.until WHERE t.until < {us} + $1 * 1000"
     );
     static const std::string proved = expanded(R"(
-WITH p AS (
-  INSERT INTO session AS s (key, id, generation, ttl, deadline, dead, changes, watches,
-    process, process_start, host, label, pid)
-  SELECT coalesce((SELECT key FROM session WHERE id = $1), nextval('session_key')), $1, $2::bigint,
-    $3::bigint, {us} + $3 * 1000, false, 0, false, pg_backend_pid(),
-    (SELECT backend_start FROM pg_stat_get_activity(pg_backend_pid())), $4, $5, $6
-  WHERE $2 = 1 OR EXISTS (SELECT FROM session WHERE id = $1)
-  ON CONFLICT (id) DO UPDATE SET generation = $2, ttl = $3, deadline = {us} + $3 * 1000,
-    process = excluded.process, process_start = excluded.process_start
-  WHERE {lives} AND s.generation <= $2
-  RETURNING key)
+WITH b AS (SELECT pg_backend_pid() AS process, backend_start AS process_start
+  FROM pg_stat_get_activity(pg_backend_pid())),
+u AS (UPDATE session s SET generation = $2::bigint, ttl = $3::bigint,
+    deadline = {us} + $3::bigint * 1000,
+    process = b.process, process_start = b.process_start
+  FROM b WHERE s.id = $1 AND s.generation <= $2 AND {lives} RETURNING s.key),
+n AS (INSERT INTO session (key, id, generation, ttl, deadline, dead, changes, watches, process,
+    process_start, host, label, pid)
+  SELECT nextval('session_key'), $1, $2, $3, {us} + $3 * 1000, false, 0, false,
+    process, process_start, $4, $5, $6
+  FROM b WHERE $2 = 1 AND NOT EXISTS (SELECT FROM session WHERE id = $1)
+  ON CONFLICT DO NOTHING RETURNING key)
 SELECT key, incarnation, domain, greatest(quarantine - {us}, 0) AS quarantine
-FROM p, run, store)");
+FROM (SELECT key FROM u UNION ALL SELECT key FROM n) p, run, store)");
     const std::string id = start.id.text();
     sql_message message;
     message.add(end_older, id).end();

@@ -147,6 +147,8 @@ asio::awaitable<error_code> postgres_wire::settle_in() {
     if (const auto& why = reply.first_failure())
         co_return remember(why);
     const auto& found = reply.answers.back().result.first();
+    if (!connection_->usable())  // it has ended meanwhile, and has no process any longer
+        co_return remember({errc::store_unavailable, "the connection has ended"});
     if (found.integer("process") != connection_->process())
         co_return remember(
             {errc::wrong_server, "a pooler answers in the server's place"},

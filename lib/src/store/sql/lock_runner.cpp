@@ -8,10 +8,13 @@ namespace mortise::store_detail {
 
 asio::awaitable<error_code> lock_runner::run(std::string name, party by, operation work) {
     const auto link = link_;
+    unsigned waits = 0;
     for (unsigned losses = 0;;) {
         const auto mode = losses < losses_max ? row_lock::none : row_lock::taken;
         auto loading = link->gateway().load(by.actor, name, mode);
         const auto loaded = co_await std::move(loading);
+        if (!loaded && loaded.error() == errc::database_busy && ++waits < waits_max)
+            continue;  // nobody may keep a row for long
         if (!loaded)
             co_return loaded.error();
         loaded_rows rows(*loaded);

@@ -41,6 +41,8 @@ private:
     asio::awaitable<error_code> mark(std::set<core::session_key> found_dead);
 
     static constexpr unsigned losses_max = 3;
+    /// So often it waits for the row lock of others.
+    static constexpr unsigned waits_max = 10;
 
     std::shared_ptr<sql_link> link_;
 };

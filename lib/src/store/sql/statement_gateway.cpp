@@ -13,6 +13,11 @@ namespace {
 // Of a connection that is no session's: its calls may wait for a row lock.
 constexpr std::chrono::milliseconds usual_ttl(6'000);
 
+// Whoever opens a connection waits for a server that is busy with others as for one that is away.
+error_code of_opening(const error_code& failed) {
+    return failed == errc::database_busy ? error_code(errc::store_unavailable) : failed;
+}
+
 }  // namespace
 
 statement_gateway::statement_gateway(std::unique_ptr<sql_server> server)
@@ -82,7 +87,7 @@ asio::awaitable<error_code> statement_gateway::open(line_ptr on) {
     on->open = !failed;
     if (failed)
         hang_up(on);
-    co_return failed;
+    co_return of_opening(failed);
 }
 
 void statement_gateway::hang_up(const line_ptr& on) noexcept {
@@ -198,10 +203,10 @@ asio::awaitable<result<sql_proof>> statement_gateway::prove(session_start start)
     auto asking = ask<sql_proof>(on, server_->prove(start), &read_proof);
     auto proof = co_await std::move(asking);
     if (!proof)
-        co_return proof;
+        co_return of_opening(proof.error());
     auto hearing = on->wire->hear(proof->key);
     if (const error_code failed = co_await std::move(hearing))
-        co_return failed;
+        co_return of_opening(failed);
     co_return proof;
 }
 
