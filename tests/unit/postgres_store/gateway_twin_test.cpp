@@ -214,7 +214,7 @@ protected:
         if (draw(2) == 0)
             request.mode = lock_mode::shared();
         if (draw(4) == 0)
-            request.hold_max = 1h;
+            request.hold_max = 100'000h;
         const auto mark = stamp();
         bool wanted = true;
         bool found = true;
