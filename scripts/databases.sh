@@ -86,12 +86,34 @@ prepare() {
     exec 9>&-
 }
 
-need_databases() {
+need_postgres() {
     local bin
-    bin=$(postgres_bin) || { install_postgres && bin=$(postgres_bin); } || bin=''
-    if [[ $bin ]]; then
-        prepare "$postgres_dir" "$("$bin/postgres" --version)" prepare_postgres "$bin"
-    fi
+    bin=$(postgres_bin) || { install_postgres && bin=$(postgres_bin); } || return 0
+    prepare "$postgres_dir" "$("$bin/postgres" --version)" prepare_postgres "$bin"
+}
+
+# A server on a copy of that data in WORK, which ends by end_postgres.
+begin_postgres() { # WORK PORT
+    local bin tries=0
+    bin=$(postgres_bin) || return 1
+    cp -a "$postgres_dir/data" "$1/data"
+    chmod a+x "$1"
+    as_database_account "$bin/postgres" -D "$1/data" -c listen_addresses=127.0.0.1 -c "port=$2" \
+        -c unix_socket_directories= -c fsync=off >"$1/log" 2>&1 &
+    while ((++tries < 100)); do
+        "$bin/pg_isready" -q -h 127.0.0.1 -p "$2" && return 0
+        sleep 0.1
+    done
+    return 1
+}
+
+end_postgres() { # WORK
+    [[ -r $1/data/postmaster.pid ]] && kill -QUIT "$(head -n 1 "$1/data/postmaster.pid")"
+    wait
+}
+
+need_databases() {
+    need_postgres
     need "${to_serve_mariadb[@]}"
     if command -v mariadbd >/dev/null && command -v mariadb-install-db >/dev/null; then
         prepare "$mariadb_dir" "$(mariadbd --no-defaults --version)" prepare_mariadb

@@ -26,6 +26,26 @@ demo_full() {
     return "$status"
 }
 
+# The flash sale with its locks at a PostgreSQL server, which ends with it.
+demo_at_postgres() {
+    need_postgres
+    release_options=(-DMORTISE_WITH_POSTGRES=ON)
+    build_release flash_sale
+    local work port=$((20000 + RANDOM % 10000)) status=0
+    work=$(mktemp -d)
+    # shellcheck disable=SC2064  # the folder as it is now
+    trap "end_postgres '$work'; rm -rf '$work'" EXIT
+    step "Starting a PostgreSQL server on port $port"
+    if ! begin_postgres "$work" "$port"; then
+        tail -n 20 "$work/log" >&2
+        die "the PostgreSQL server did not start; see above"
+    fi
+    cd "$caller"
+    "$root/.build/release/examples/flash_sale" "$@" \
+        --store "postgresql://mortise:mortise-test@127.0.0.1:$port/postgres" || status=$?
+    return "$status"
+}
+
 verb_demo() {
     if [[ ${1:-} == order ]]; then
         build_release 13_order_service
@@ -38,7 +58,14 @@ verb_demo() {
         demo_full "${@:2}"
         return
     fi
-    if [[ " $* " == *" --store redis"* ]]; then
+    if [[ ${1:-} == --store && ${2:-} == postgresql ]]; then
+        demo_at_postgres "${@:3}"
+        return
+    fi
+    if [[ " $* " == *" --store postgres"* ]]; then
+        release_options=(-DMORTISE_WITH_POSTGRES=ON)
+    fi
+    if [[ " $* " == *" --store redis"* || " $* " == *" --store postgres"* ]]; then
         if [[ " $* " == *" --store redis "* ]]; then
             need "${to_serve[@]}"
             need_redis

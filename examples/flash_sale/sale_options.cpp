@@ -19,7 +19,7 @@ refuse each seventh; then the item and the money go back. Processes that deliver
 
 The stock is in SQLite, and so are the locks, in a file of their own: --store says where else. With
 `redis` a Redis server of the sale's own is started on this host and stopped again; a URL such as
-redis://127.0.0.1:6379 names one that runs.
+redis://127.0.0.1:6379 or postgresql://USER@HOST/DATABASE names one that runs.
 
 The messages are handed over from database to database; with --kafka they go by these brokers.
 

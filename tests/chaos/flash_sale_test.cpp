@@ -4,6 +4,7 @@
 #include "chaos/cli_process.hpp"
 #include "support/built_program.hpp"
 #include "support/redis_server.hpp"
+#include "support/sql_store_server.hpp"
 
 #include <boost/json/parse.hpp>
 #include <gtest/gtest.h>
@@ -134,6 +135,15 @@ TEST_F(FlashSale, SellsAtAGivenRedisServer) {
     expect_exact(sale);
     EXPECT_TRUE(server.runs());
 }
+
+#ifdef MORTISE_STORE_AT_POSTGRES
+TEST_F(FlashSale, SellsAtAGivenPostgresServer) {
+    const auto server = make_postgres_store_server();
+    cli_process sale = start({"--store", server->url()});
+    expect_exact(sale);
+    EXPECT_EQ(server->residue(), "");
+}
+#endif
 
 TEST_F(FlashSale, AnInterruptedSaleStopsItsServer) {
     cli_process sale = start({"--store", "redis", "--think", "1000"});

@@ -199,7 +199,7 @@ sql_message postgres_server::load(sql_actor actor, const std::string& name, row_
     sql_message message;
     if (mode == row_lock::taken) {
         message.add("BEGIN");
-        message.add("SET LOCAL lock_timeout = 500");
+        message.add("SET LOCAL lock_timeout = 1800");
         message.add("SET LOCAL idle_in_transaction_session_timeout = 500");
         message.add(
             "INSERT INTO lock SELECT $1, 1 + (random() * 1e15)::bigint, NULL, 0, floor, 0, 0, 0"

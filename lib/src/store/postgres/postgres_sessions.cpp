@@ -56,9 +56,12 @@ n AS (INSERT INTO session (key, id, generation, ttl, deadline, dead, changes, wa
   ON CONFLICT DO NOTHING RETURNING key)
 SELECT key, incarnation, domain, greatest(quarantine - {us}, 0) AS quarantine
 FROM (SELECT key FROM u UNION ALL SELECT key FROM n) p, run, store)");
+    // A call that waits for a row is silent, and the patience with that is a third of the TTL.
+    const auto row_wait = std::clamp<std::int64_t>(start.ttl.count() * 3 / 10, 90, 1'800);
     const std::string id = start.id.text();
     sql_message message;
-    message.add(end_older, id).end();
+    message.add("SELECT set_config('lock_timeout', $1, false)", std::to_string(row_wait) + "ms");
+    message.end().add(end_older, id).end();
     message.add(ledger, start.ttl.count(), ahead);
     message.answer().add(
         proved,

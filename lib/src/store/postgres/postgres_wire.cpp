@@ -19,7 +19,7 @@ using postgres_detail::pg_step;
 
 constexpr std::int64_t version_min = 140'000;  // pg_terminate_backend that waits
 
-// How long a call waits for a row lock: less than the patience with a silent server.
+// How long a call waits for a row lock, before a session says what it can bear.
 constexpr const char* row_wait = "90ms";
 
 // Settings that make the statements quick and their effects certain, whatever the server's own are.
@@ -84,12 +84,13 @@ postgres_wire::postgres_wire(
 )
     : config_(std::move(config)),
       strand_(std::move(strand)),
+      time_(std::move(time)),
       events_(std::move(events)),
       // Nothing is cancelled, so no job runs beside.
       connection_(std::make_shared<pg_connection>(
           strand_,
           std::shared_ptr<const db::postgres_config>(config_, &config_->server),
-          std::move(time),
+          time_,
           [](const std::function<void()>&, const std::function<void()>&) {}
       )) {}
 
@@ -126,14 +127,27 @@ asio::awaitable<pg_reply> postgres_wire::exchange(std::vector<pg_step> steps) {
     co_return std::move(asked->answer);
 }
 
+// Gives a server up that was reached and then says nothing.
+void postgres_wire::limit() {
+    const auto due = time_->now() + config_->server.connect_max;
+    limit_.set(*time_, strand_, due, [weak = weak_from_this()] {
+        if (const auto self = weak.lock())
+            self->close();
+    });
+}
+
 asio::awaitable<error_code> postgres_wire::open() {
     const auto kept = shared_from_this();
+    limit();
     auto connecting = connect();
     const auto why = co_await std::move(connecting);
-    if (why)
-        co_return remember(why);
-    auto settling = settle_in();
-    co_return co_await std::move(settling);
+    error_code failed = why ? remember(why) : error_code();
+    if (!failed) {
+        auto settling = settle_in();
+        failed = co_await std::move(settling);
+    }
+    limit_.cancel();
+    co_return failed;
 }
 
 asio::awaitable<error_code> postgres_wire::settle_in() {
@@ -206,6 +220,8 @@ error_code postgres_wire::judge_store(const pg_reply& found) {
 
 asio::awaitable<error_code> postgres_wire::make_tables(bool has_schema) {
     std::vector<pg_step> steps;
+    // Somebody else may just be making them.
+    steps.emplace_back(db::bound_sql("SELECT set_config('lock_timeout', '0', true)"), false);
     for (auto& each : postgres_tables(config_->schema, config_->domain, !has_schema))
         steps.emplace_back(db::bound_sql(std::move(each)), false);
     auto making = exchange(std::move(steps));
@@ -228,8 +244,10 @@ asio::awaitable<error_code> postgres_wire::hear(core::session_key key) {
     );
     std::vector<pg_step> steps;
     steps.emplace_back(db::bound_sql("LISTEN " + quoted_name(channel_ + std::to_string(key))));
+    limit();
     auto listening = exchange(std::move(steps));
     const auto reply = co_await std::move(listening);
+    limit_.cancel();
     if (const auto& why = reply.first_failure())
         co_return remember(why);
     co_return error_code();
@@ -295,6 +313,7 @@ asio::awaitable<result<sql_results>> postgres_wire::send(sql_message message) {
 }
 
 void postgres_wire::close() noexcept {
+    limit_.cancel();
     const failure closed(errc::store_unavailable, "the connection was closed");
     if (const auto opening = std::exchange(opening_, nullptr))
         opening->give(closed);

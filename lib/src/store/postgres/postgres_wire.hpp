@@ -2,6 +2,7 @@
 #ifndef MORTISE_STORE_POSTGRES_POSTGRES_WIRE_HPP
 #define MORTISE_STORE_POSTGRES_POSTGRES_WIRE_HPP
 
+#include "mortise/coro/detail/alarm.hpp"
 #include "mortise/coro/event.hpp"
 #include "mortise/coro/time_source.hpp"
 #include "mortise/store/postgres.hpp"
@@ -54,6 +55,7 @@ private:
     asio::awaitable<failure> connect();
     asio::awaitable<postgres_detail::pg_reply> exchange(std::vector<postgres_detail::pg_step> steps
     );
+    void limit();
     asio::awaitable<error_code> settle_in();
     asio::awaitable<error_code> find_tables(bool has_schema, bool may_make);
     asio::awaitable<error_code> make_tables(bool has_schema);
@@ -63,10 +65,12 @@ private:
 
     const std::shared_ptr<const postgres_store_config> config_;
     const asio::any_io_executor strand_;
+    const std::shared_ptr<coro::time_source> time_;
     const sql_wire_events events_;
     const std::shared_ptr<postgres_detail::pg_connection> connection_;
     std::string channel_;  ///< The beginning of the names of all channels of the store.
     core::session_key heard_ = 0;
+    coro::detail::alarm limit_;                  ///< Of an opening, or of the first listening.
     std::shared_ptr<pending<failure>> opening_;  ///< While the connection is being opened.
 };
 

@@ -42,7 +42,7 @@ private:
 
     static constexpr unsigned losses_max = 3;
     /// So often it waits for the row lock of others.
-    static constexpr unsigned waits_max = 10;
+    static constexpr unsigned waits_max = 3;
 
     std::shared_ptr<sql_link> link_;
 };
