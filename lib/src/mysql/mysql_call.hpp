@@ -22,7 +22,7 @@ namespace mortise::db::detail {
 
 /// Whether a statement begins or ends a transaction at a MariaDB or MySQL server, by its meaning or
 /// unasked, as most statements do that define something. A stored procedure can do so unseen.
-bool controls_transaction(std::string_view sql) noexcept;
+bool controls_mysql_transaction(std::string_view sql) noexcept;
 
 /// The values as Boost.MySQL wants them; texts and blobs are referred to.
 std::vector<boost::mysql::field_view> to_fields(const std::vector<column_value>& values);

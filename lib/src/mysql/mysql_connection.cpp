@@ -43,7 +43,7 @@ void mysql_connection::start(
         return refuse(errc::store_unavailable, "the connection of this transaction has ended");
     if (present.ending)
         return refuse(errc::rolled_back, "an earlier statement: " + present.ending.message());
-    if (detail::controls_transaction(statement.text))
+    if (detail::controls_mysql_transaction(statement.text))
         return refuse(errc::transaction_control, "run it outside of a transaction: async_query");
     const auto call = std::make_shared<detail::mysql_call>(
         std::move(done), std::move(wire), std::move(statement)

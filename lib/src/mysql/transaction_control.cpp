@@ -86,7 +86,7 @@ bool sets_autocommit(std::string_view rest) noexcept {
 
 }  // namespace
 
-bool controls_transaction(std::string_view sql) noexcept {
+bool controls_mysql_transaction(std::string_view sql) noexcept {
     const auto first = take_word(sql);
     if (equal(first, "ROLLBACK")) {
         auto next = take_word(sql);

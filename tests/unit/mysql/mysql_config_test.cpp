@@ -115,7 +115,7 @@ TEST(MysqlTransactionControl, IsRecognised) {
           "TRUNCATE t",
           "LOCK TABLES t WRITE",
           "XA START 'x'"})
-        EXPECT_TRUE(db::detail::controls_transaction(sql)) << sql;
+        EXPECT_TRUE(db::detail::controls_mysql_transaction(sql)) << sql;
     for (const char* const sql :
          {"",
           "SELECT 'COMMIT'",
@@ -131,7 +131,7 @@ TEST(MysqlTransactionControl, IsRecognised) {
           "CREATE OR REPLACE TEMPORARY TABLE t (id INT)",
           "committed",
           "/* COMMIT"})
-        EXPECT_FALSE(db::detail::controls_transaction(sql)) << sql;
+        EXPECT_FALSE(db::detail::controls_mysql_transaction(sql)) << sql;
 }
 
 }  // namespace
