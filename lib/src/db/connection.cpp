@@ -53,6 +53,18 @@ void connection::make_room() {
     statements_.erase(oldest);
 }
 
+query_result connection::run(const bound_sql& bound) {
+    statement prepared = prepare(bound.text);
+    for (const column_value& each : bound.values)
+        prepared.bind_value(each);
+    query_result found;
+    while (prepared.step())
+        found.rows.push_back(prepared.copy_row());
+    found.affected =
+        prepared.columns() > 0 ? static_cast<std::int64_t>(found.rows.size()) : changes();
+    return found;
+}
+
 std::int64_t connection::changes() const noexcept {
     return ::sqlite3_changes(handle_);
 }

@@ -2,6 +2,7 @@
 #ifndef MORTISE_DB_COLUMN_VALUE_HPP
 #define MORTISE_DB_COLUMN_VALUE_HPP
 
+#include <compare>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +20,7 @@ class blob {
 public:
     blob() = default;
     explicit blob(std::string given) noexcept : bytes(std::move(given)) {}
-    friend bool operator==(const blob&, const blob&) = default;
+    friend auto operator<=>(const blob&, const blob&) = default;
 
     std::string bytes;
 };

@@ -2,6 +2,8 @@
 #ifndef MORTISE_DB_CONNECTION_HPP
 #define MORTISE_DB_CONNECTION_HPP
 
+#include "mortise/db/bound_sql.hpp"
+#include "mortise/db/query_result.hpp"
 #include "mortise/db/statement.hpp"
 
 #include <cstddef>
@@ -48,6 +50,9 @@ public:
     void run(std::string_view sql, const Values&... values) {
         query(sql, values...).run();
     }
+
+    /// The same for a statement as servers get it; parameters are written `?`. @return its rows
+    query_result run(const bound_sql& bound);
 
     /// Rows that the last INSERT, UPDATE or DELETE changed.
     std::int64_t changes() const noexcept;

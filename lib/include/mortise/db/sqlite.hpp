@@ -19,6 +19,10 @@
 
 namespace mortise::db {
 
+namespace detail {
+class sqlite_optimistic_run;
+}
+
 /// A session with an SQLite database for coroutines: closures run on a thread of its own, and all
 /// that were queued when the last commit returned share the next one.
 ///
@@ -118,7 +122,7 @@ public:
     bool poisoned() const noexcept;
 
 private:
-    friend class optimistic_run;
+    friend class detail::sqlite_optimistic_run;
 
     template <detail::session_side Side, class Work, class Token>
     auto start(Work&& work, durability how, Token&& token) {

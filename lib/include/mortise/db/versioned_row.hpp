@@ -2,23 +2,18 @@
 #ifndef MORTISE_DB_VERSIONED_ROW_HPP
 #define MORTISE_DB_VERSIONED_ROW_HPP
 
-#include "mortise/db/row.hpp"
+#include "mortise/db/table_row.hpp"
 
 #include <string>
-#include <utility>
 
 namespace mortise::db {
 
-/// A row that `optimistic_update` may change: its table, its id, and the names of the two columns
-/// that it needs. The version is an integer that every writer of the row makes greater by one.
-class versioned_row {
+/// A row that `optimistic_update` may change. Its version is an integer that every writer of the
+/// row makes greater by one.
+class versioned_row : public table_row {
 public:
-    versioned_row(std::string in_table, column_value of_id)
-        : table(std::move(in_table)), id(std::move(of_id)) {}
+    using table_row::table_row;
 
-    std::string table;
-    column_value id;
-    std::string id_column = "id";
     std::string version_column = "version";
 };
 

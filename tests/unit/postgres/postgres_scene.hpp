@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TESTS_UNIT_POSTGRES_POSTGRES_SCENE_HPP
+#define MORTISE_TESTS_UNIT_POSTGRES_POSTGRES_SCENE_HPP
+
+#include "mortise/db/postgres.hpp"
+#include "support/postgres_server.hpp"
+#include "unit/sql/sql_scene.hpp"
+
+#include <boost/asio/io_context.hpp>
+
+#include <string>
+
+namespace mortise::test {
+
+/// A database at the PostgreSQL server of this program (see `SqlScene`).
+class postgres_scene {
+public:
+    using session_type = db::postgres;
+    static constexpr const char* quote = "\"";
+
+    db::postgres open() {
+        return db::postgres(context.get_executor(), db::parse_postgres_url(server_.url(database_)));
+    }
+    std::string sql(const std::string& statement) const {
+        return server_.run(statement, database_);
+    }
+    int waiting() const {
+        return std::stoi(sql("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+                             " AND datname = current_database()"));
+    }
+
+    asio::awaitable<std::string> lock_time_out(db::postgres_connection& on) const {
+        const auto found = co_await ask(on, "SHOW lock_timeout");
+        co_return found.first().text("lock_timeout");
+    }
+
+    asio::io_context context;
+
+private:
+    postgres_server& server_ = shared_postgres();
+    const std::string database_ = server_.create_database("helpers");
+};
+
+}  // namespace mortise::test
+
+#endif
