@@ -111,6 +111,9 @@ enum class errc : int {
     value_refused,
     /// All connections of the session stayed in use for `wait_max`: nothing was done.
     no_connection_free,
+    /// Another transaction holds the lock of a row or table, for longer than was to be waited: this
+    /// transaction cannot go on.
+    row_busy,
 };
 
 /// Classes of the codes above, for `==`.
@@ -118,6 +121,9 @@ enum class condition : int {
     not_held = 1,  ///< The lease does not, or not surely, guard anything now.
     retryable,     ///< Nothing is wrong with the request: the same call may succeed later.
     bad_argument,  ///< The call can never succeed as it is: a name, a duration, a URL is at fault.
+    /// Another transaction holds the lock of a row, a table or a database for too long: `row_busy`,
+    /// `database_busy`, and what servers report of a lock time-out or of NOWAIT.
+    row_held,
 };
 
 const boost::system::error_category& error_category() noexcept;

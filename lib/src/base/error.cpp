@@ -100,6 +100,8 @@ constexpr code_text texts[] = {
     {errc::no_connection_free,
      "all connections of the session are in use: raise connections_max or wait_max, or see what "
      "keeps them"},
+    {errc::row_busy,
+     "another transaction holds the row, for longer than was to be waited: run this one again"},
 };
 
 const char* message_of(errc e) noexcept {
@@ -131,7 +133,7 @@ bool is_retryable(const error_code& code) noexcept {
            code == errc::server_busy || code == errc::read_only_server ||
            code == errc::not_enough_replicas || code == errc::quarantined ||
            code == errc::database_busy || code == errc::rolled_back || code == errc::contended ||
-           code == errc::no_connection_free;
+           code == errc::no_connection_free || code == errc::row_busy;
 }
 
 bool is_bad_argument(const error_code& code) noexcept {
@@ -152,6 +154,8 @@ public:
             return "the same call may succeed later";
         case condition::bad_argument:
             return "the call cannot succeed as it is";
+        case condition::row_held:
+            return "another transaction holds the row, the table or the database";
         }
         return "unknown condition of mortise";
     }
@@ -164,6 +168,8 @@ public:
             return is_retryable(code);
         case condition::bad_argument:
             return is_bad_argument(code);
+        case condition::row_held:
+            return code == errc::row_busy || code == errc::database_busy;
         }
         return false;
     }

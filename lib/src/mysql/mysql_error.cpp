@@ -36,12 +36,16 @@ constexpr number_text texts[] = {
     {1792, "the transaction is read-only"},
     {1836, "the server is read-only"},
     {1927, "the connection was ended by somebody"},
+    {3572, "a lock was not to be had at once"},
     {4025, "a constraint forbids this row"},
 };
 
 // Lock time-out, deadlock, snapshot conflict, no place, a server that starts, stops or hangs up.
 constexpr int retryable[] = {
-    1020, 1040, 1041, 1053, 1077, 1080, 1203, 1205, 1206, 1213, 1226, 1614, 1927, 3169, 4031};
+    1020, 1040, 1041, 1053, 1077, 1080, 1203, 1205, 1206, 1213, 1226, 1614, 1927, 3169, 3572, 4031};
+
+constexpr int lock_time_out = 1205;  // MariaDB's answer to NOWAIT, too
+constexpr int lock_no_wait = 3572;
 
 class mysql_codes final : public boost::system::error_category {
 public:
@@ -62,6 +66,8 @@ public:
         if (wanted == condition::retryable)
             return std::find(std::begin(retryable), std::end(retryable), value) !=
                    std::end(retryable);
+        if (wanted == condition::row_held)
+            return value == lock_time_out || value == lock_no_wait;
         return error_category::equivalent(value, wanted);
     }
 };

@@ -91,6 +91,8 @@ public:
                 [&](std::string_view each) { return state.starts_with(each); }
             );
         }
+        if (wanted == condition::row_held)
+            return postgres_error("55P03").value() == value;
         return error_category::equivalent(value, wanted);
     }
 };

@@ -84,6 +84,7 @@ const std::vector<classes>& every_code() {
         {errc::column_type, false, false, false},
         {errc::value_refused, false, false, false},
         {errc::no_connection_free, false, true, false},
+        {errc::row_busy, false, true, false},
     };
     return all;
 }
@@ -119,6 +120,13 @@ TEST(LockError, EveryCodeBelongsToItsClasses) {
     }
 }
 
+TEST(LockError, ARowThatIsHeldIsACondition) {
+    for (const auto& row : every_code()) {
+        const bool held = row.code == errc::row_busy || row.code == errc::database_busy;
+        EXPECT_EQ(error_code(row.code) == condition::row_held, held) << error_code(row.code);
+    }
+}
+
 TEST(LockError, CodesOfOtherCategoriesBelongToNoClass) {
     const error_code others[] = {
         {},
@@ -136,7 +144,8 @@ TEST(LockError, CodesOfOtherCategoriesBelongToNoClass) {
 
 TEST(LockError, ConditionsHaveMessagesOfTheirOwn) {
     std::set<std::string> messages = {condition_category().message(0)};
-    for (const auto each : {condition::not_held, condition::retryable, condition::bad_argument})
+    for (const auto each :
+         {condition::not_held, condition::retryable, condition::bad_argument, condition::row_held})
         EXPECT_TRUE(messages.insert(make_error_condition(each).message()).second);
     EXPECT_STREQ(condition_category().name(), "mortise.condition");
 }

@@ -2,6 +2,7 @@
 // The helpers that all SQL databases have, at a MariaDB server.
 #include "unit/mysql/mysql_party.hpp"
 #include "unit/sql/optimistic_suite.hpp"
+#include "unit/sql/row_lock_suite.hpp"
 
 namespace mortise::test {
 namespace {
@@ -32,6 +33,7 @@ public:
 };
 
 INSTANTIATE_TYPED_TEST_SUITE_P(Mysql, Optimistic, mysql_scene);
+INSTANTIATE_TYPED_TEST_SUITE_P(Mysql, RowLocks, mysql_scene);
 
 }  // namespace
 }  // namespace mortise::test

@@ -2,11 +2,13 @@
 // The helpers that all SQL databases have, at a PostgreSQL server.
 #include "unit/postgres/postgres_scene.hpp"
 #include "unit/sql/optimistic_suite.hpp"
+#include "unit/sql/row_lock_suite.hpp"
 
 namespace mortise::test {
 namespace {
 
 INSTANTIATE_TYPED_TEST_SUITE_P(Postgres, Optimistic, postgres_scene);
+INSTANTIATE_TYPED_TEST_SUITE_P(Postgres, RowLocks, postgres_scene);
 
 }  // namespace
 }  // namespace mortise::test
