@@ -3,6 +3,7 @@
 #include "unit/mysql/mysql_party.hpp"
 #include "unit/sql/optimistic_suite.hpp"
 #include "unit/sql/row_lock_suite.hpp"
+#include "unit/sql/unique_row_suite.hpp"
 
 namespace mortise::test {
 namespace {
@@ -34,6 +35,7 @@ public:
 
 INSTANTIATE_TYPED_TEST_SUITE_P(Mysql, Optimistic, mysql_scene);
 INSTANTIATE_TYPED_TEST_SUITE_P(Mysql, RowLocks, mysql_scene);
+INSTANTIATE_TYPED_TEST_SUITE_P(Mysql, UniqueRow, mysql_scene);
 
 }  // namespace
 }  // namespace mortise::test
