@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // The helpers that all SQL databases have, at a MariaDB server.
 #include "unit/mysql/mysql_party.hpp"
+#include "unit/sql/fence_floor_suite.hpp"
+#include "unit/sql/fence_suite.hpp"
 #include "unit/sql/optimistic_suite.hpp"
 #include "unit/sql/row_lock_suite.hpp"
 #include "unit/sql/unique_row_suite.hpp"
@@ -35,6 +37,8 @@ public:
 
 INSTANTIATE_TYPED_TEST_SUITE_P(Mysql, Optimistic, mysql_scene);
 INSTANTIATE_TYPED_TEST_SUITE_P(Mysql, RowLocks, mysql_scene);
+INSTANTIATE_TYPED_TEST_SUITE_P(Mysql, SqlFence, mysql_scene);
+INSTANTIATE_TYPED_TEST_SUITE_P(Mysql, SqlFenceFloor, mysql_scene);
 INSTANTIATE_TYPED_TEST_SUITE_P(Mysql, UniqueRow, mysql_scene);
 
 }  // namespace
