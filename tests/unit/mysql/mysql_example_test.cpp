@@ -13,18 +13,29 @@
 namespace mortise::test::mysql_example_test {
 namespace {
 
-TEST(MysqlExample, PrintsTheNumbersInItsFirstLines) {
+std::string output_of(const std::string& example) {
     auto& server = shared_mariadb();
     const std::string database = server.create_database("example");
     const scratch_folder folder;
     const auto output = folder.path() / "output";
-    child_program example(
-        {built_program("examples/18_mysql_session"), server.url(database)}, output
+    child_program program(
+        {built_program(("examples/" + example).c_str()), server.url(database)}, output
     );
-    EXPECT_EQ(example.wait(std::chrono::seconds(60)), 0);
+    EXPECT_EQ(program.wait(std::chrono::seconds(60)), 0);
     std::ostringstream text;
     text << std::ifstream(output).rdbuf();
-    EXPECT_EQ(text.str(), "49 and 51 are left\n");
+    return text.str();
+}
+
+TEST(MysqlExample, PrintsTheNumbersInItsFirstLines) {
+    EXPECT_EQ(output_of("18_mysql_session"), "49 and 51 are left\n");
+}
+
+TEST(MysqlExample, OversellsWithoutAHelperAndNotWithOne) {
+    const std::string naive = "naive: 5 of 2 sold\n";
+    EXPECT_EQ(output_of("19_optimistic_update"), naive + "with a version: 2 of 2 sold\n");
+    EXPECT_EQ(output_of("20_row_locks"), naive + "with a row lock: 2 of 2 sold\n");
+    EXPECT_EQ(output_of("21_unique_row"), naive + "with a unique row: 2 of 2 sold\n");
 }
 
 }  // namespace

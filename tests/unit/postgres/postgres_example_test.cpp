@@ -13,18 +13,29 @@
 namespace mortise::test::postgres_example_test {
 namespace {
 
-TEST(PostgresExample, PrintsWhatItSays) {
+std::string output_of(const std::string& example) {
     auto& server = shared_postgres();
     const std::string database = server.create_database("example");
     const scratch_folder folder;
     const auto output = folder.path() / "output";
-    child_program example(
-        {built_program("examples/17_postgres_session"), server.url(database)}, output
+    child_program program(
+        {built_program(("examples/" + example).c_str()), server.url(database)}, output
     );
-    EXPECT_EQ(example.wait(std::chrono::seconds(60)), 0);
+    EXPECT_EQ(program.wait(std::chrono::seconds(60)), 0);
     std::ostringstream text;
     text << std::ifstream(output).rdbuf();
-    EXPECT_EQ(text.str(), "30 and 70 are left\n");
+    return text.str();
+}
+
+TEST(PostgresExample, PrintsWhatItSays) {
+    EXPECT_EQ(output_of("17_postgres_session"), "30 and 70 are left\n");
+}
+
+TEST(PostgresExample, OversellsWithoutAHelperAndNotWithOne) {
+    const std::string naive = "naive: 5 of 2 sold\n";
+    EXPECT_EQ(output_of("19_optimistic_update"), naive + "with a version: 2 of 2 sold\n");
+    EXPECT_EQ(output_of("20_row_locks"), naive + "with a row lock: 2 of 2 sold\n");
+    EXPECT_EQ(output_of("21_unique_row"), naive + "with a unique row: 2 of 2 sold\n");
 }
 
 }  // namespace
