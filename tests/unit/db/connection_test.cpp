@@ -67,6 +67,20 @@ TEST_F(DbConnection, BindsAndGivesEveryKindOfValue) {
     EXPECT_EQ(empty.text_or_null(0), "") << "an empty blob has no address, and is no NULL";
 }
 
+TEST_F(DbConnection, RunsAStatementThatIsTextAndValues) {
+    connection on(handle);
+    on.run(db::bound_sql("CREATE TABLE t(x INTEGER, y)"));
+    const auto made = on.run(db::bound_sql("INSERT INTO t VALUES(?, ?), (2, NULL)", 1, "it's"));
+    EXPECT_TRUE(made.empty());
+    EXPECT_EQ(made.affected, 2);
+    const auto found = on.run(db::bound_sql("SELECT x, y FROM t ORDER BY x"));
+    EXPECT_EQ(found.affected, 2);
+    EXPECT_EQ(found.first().text("y"), "it's");
+    EXPECT_TRUE(found.rows.at(1).is_null("y"));
+    EXPECT_EQ(on.run(db::bound_sql("DELETE FROM t WHERE x > ? RETURNING x", 1)).affected, 1);
+    EXPECT_EQ(on.run(db::bound_sql("UPDATE t SET x = 3 WHERE x = 9")).affected, 0);
+}
+
 TEST_F(DbConnection, PreparesAStatementOnce) {
     connection on(handle);
     on.run("CREATE TABLE t(x INTEGER)");

@@ -25,24 +25,5 @@ public:
 
 INSTANTIATE_TYPED_TEST_SUITE_P(Sqlite, UniqueRow, sqlite_scene);
 
-TEST(DbConnection, RunsAStatementThatIsTextAndValues) {
-    db_world world;
-    db::sqlite session = world.open();
-    const auto work = [](db::connection& on) {
-        const auto changed =
-            on.run(db::bound_sql("UPDATE account SET cents = cents + ? WHERE id = ?", 5, 1));
-        EXPECT_TRUE(changed.empty());
-        EXPECT_EQ(changed.affected, 1);
-        const auto found = on.run(db::bound_sql("SELECT id, cents FROM account ORDER BY id"));
-        EXPECT_EQ(found.affected, static_cast<std::int64_t>(found.rows.size()));
-        return found.first().integer("cents");
-    };
-    auto task = [&]() -> asio::awaitable<std::int64_t> {
-        co_return co_await session.async_run(work);
-    };
-    EXPECT_EQ(world.run(task()), 105);
-    EXPECT_EQ(world.cents(1), 105);
-}
-
 }  // namespace
 }  // namespace mortise::test

@@ -8,6 +8,10 @@
 
 #include <boost/asio/io_context.hpp>
 
+#include <libpq-fe.h>
+
+#include <memory>
+#include <stdexcept>
 #include <string>
 
 namespace mortise::test {
@@ -22,7 +26,14 @@ public:
         return db::postgres(context.get_executor(), db::parse_postgres_url(server_.url(database_)));
     }
     std::string sql(const std::string& statement) const {
-        return server_.run(statement, database_);
+        const std::unique_ptr<PGresult, void (*)(PGresult*)> found(
+            ::PQexec(admin_.get(), statement.c_str()), &::PQclear
+        );
+        const auto status = ::PQresultStatus(found.get());
+        if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK)
+            throw std::runtime_error(statement + ": " + ::PQerrorMessage(admin_.get()));
+        const bool any = ::PQntuples(found.get()) > 0 && ::PQnfields(found.get()) > 0;
+        return any ? ::PQgetvalue(found.get(), 0, 0) : "";
     }
     int waiting() const {
         return std::stoi(sql("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
@@ -39,6 +50,13 @@ public:
 private:
     postgres_server& server_ = shared_postgres();
     const std::string database_ = server_.create_database("helpers");
+    // By the Unix socket, where nobody asks for a password.
+    const std::unique_ptr<PGconn, void (*)(PGconn*)> admin_{
+        ::PQconnectdb(("host=" + server_.socket_folder().string() +
+                       " port=" + std::to_string(server_.port()) + " user=" + server_.user +
+                       " dbname=" + database_)
+                          .c_str()),
+        &::PQfinish};
 };
 
 }  // namespace mortise::test

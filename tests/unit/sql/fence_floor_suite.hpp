@@ -93,7 +93,7 @@ TYPED_TEST_P(SqlFenceFloor, NoTokenPassesWhileItsFenceIsBeingForgotten) {
         const auto forget = [&](auto& on) -> asio::awaitable<void> {
             EXPECT_EQ(co_await sql_fence::forget(on, this->token(1).domain, 0, 9), 1u);
         };
-        typename TestFixture::template pausing<decltype(forget)> forgetting(*this, forget);
+        pausing_transaction<SqlScene<TypeParam>, decltype(forget)> forgetting(*this, forget);
         auto how = this->repeated;
         how.level = level;
         const auto late = this->start(this->raising("s", this->token(9), how));

@@ -53,44 +53,6 @@ protected:
     std::int64_t fence() { return this->number("SELECT max(token) FROM mortise_fence"); }
     std::int64_t amount() { return this->number("SELECT amount FROM stock"); }
 
-    /// A transaction that does `work(connection)`, says so, waits until it may go on, and is then
-    /// committed or rolled back.
-    template <class Work>
-    class pausing {
-    public:
-        pausing(SqlFence& test, Work work)
-            : paused(test.scene.context.get_executor()),
-              leave(test.scene.context.get_executor()),
-              work_(std::move(work)) {
-            end = test.start(run(test));
-            test.run_until([this] { return paused.is_set() || end->ended; });
-            EXPECT_FALSE(end->ended) << end->text();
-        }
-        void go_on(SqlFence& test) {
-            leave.set();
-            test.run_until([this] { return end->ended; });
-        }
-
-        coro::event paused;
-        coro::event leave;
-        bool undo = false;
-        outcome end;
-
-    private:
-        asio::awaitable<void> run(SqlFence& test) {
-            auto work = [this](auto& on) -> asio::awaitable<void> {
-                co_await work_(on);
-                paused.set();
-                co_await leave.async_wait();
-                if (undo)
-                    throw error(errc::busy, {}, {});
-            };
-            co_await test.transaction(test.session, work);
-        }
-
-        Work work_;
-    };
-
     // Two holders, of which the older does not know that it is late. @return what the newer one
     // read after its raise.
     asio::awaitable<void> race_late(std::uint64_t value, db::transaction_options how, bool& wrote) {
@@ -183,7 +145,7 @@ TYPED_TEST_P(SqlFence, ARollbackRestoresTheFence) {
         const auto raise = [&](auto& on) -> asio::awaitable<void> {
             co_await sql_fence::raise(on, resource, this->token(9));
         };
-        typename TestFixture::template pausing<decltype(raise)> other(*this, raise);
+        pausing_transaction<SqlScene<TypeParam>, decltype(raise)> other(*this, raise);
         const auto waiter = this->start(this->raising(resource, this->token(6), this->repeated));
         this->run_until([&] { return this->scene.waiting() > 0 || waiter->ended; });
         EXPECT_FALSE(waiter->ended) << "it cannot know yet: " << waiter->text();
@@ -204,7 +166,7 @@ TYPED_TEST_P(SqlFence, AWaiterIsRefusedIfAHigherTokenIsCommitted) {
         const auto raise = [&](auto& on) -> asio::awaitable<void> {
             co_await sql_fence::raise(on, resource, this->token(9));
         };
-        typename TestFixture::template pausing<decltype(raise)> other(*this, raise);
+        pausing_transaction<SqlScene<TypeParam>, decltype(raise)> other(*this, raise);
         const auto late = this->start(this->raising(resource, this->token(6)));
         this->run_until([&] { return this->scene.waiting() > 0 || late->ended; });
         other.go_on(*this);
@@ -244,7 +206,7 @@ TYPED_TEST_P(SqlFence, WhoeverRaisesBeforeTheFirstReadSeesTheLastWrite) {
             co_await ask(on, "UPDATE stock SET amount = 9 WHERE id = 1");
         };
         EXPECT_EQ(this->raise("s", this->token(1)), error_code());
-        typename TestFixture::template pausing<decltype(write)> older(*this, write);
+        pausing_transaction<SqlScene<TypeParam>, decltype(write)> older(*this, write);
         std::int64_t seen = 0;
         auto how = this->repeated;
         how.level = level;

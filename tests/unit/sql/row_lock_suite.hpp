@@ -33,30 +33,18 @@ protected:
         this->sql("INSERT INTO stock VALUES (1, 5), (2, 5), (3, 5), (4, 5)");
     }
 
-    /// A transaction that locks a row, says so, and keeps it until it may go on.
-    class holder {
-    public:
-        explicit holder(RowLocks& test)
-            : locked(test.scene.context.get_executor()), leave(test.scene.context.get_executor()) {
-            end = test.start(test.hold(*this));
-            test.run_until([this] { return locked.is_set() || end->ended; });
-        }
-        coro::event locked;
-        coro::event leave;
-        typename SqlScene<Scene>::outcome end;
-    };
-
-    asio::awaitable<void> hold(holder& by) {
-        auto work = [&by](auto& on) -> asio::awaitable<void> {
+    /// Locks a row and changes it.
+    struct take_first {
+        template <class Connection>
+        asio::awaitable<void> operator()(Connection& on) const {
             co_await db::lock_row(on, table_row("stock", 1));
             co_await ask(on, "UPDATE stock SET amount = 4 WHERE id = 1");
-            by.locked.set();
-            co_await by.leave.async_wait();
-        };
-        co_await this->transaction(this->session, work);
-    }
+        }
+    };
+    using holder = pausing_transaction<SqlScene<Scene>, take_first>;
+
     void leave(holder& by) {
-        by.leave.set();
+        by.go_on(*this);
         this->run_until_all_ended({by.end});
     }
 
@@ -159,7 +147,7 @@ TYPED_TEST_P(RowLocks, ManyBuyersOfFewItemsOversellNothing) {
 }
 
 TYPED_TEST_P(RowLocks, AWaiterReadsWhatTheHolderWrote) {
-    typename TestFixture::holder by(*this);
+    typename TestFixture::holder by(*this, {});
     std::int64_t amount = 0;
     const auto waiter = this->start(this->lock_first(db::wait_as_configured, amount));
     this->run_until([&] { return this->scene.waiting() == 1; });
@@ -170,7 +158,7 @@ TYPED_TEST_P(RowLocks, AWaiterReadsWhatTheHolderWrote) {
 }
 
 TYPED_TEST_P(RowLocks, NowaitIsRefusedAtOnce) {
-    typename TestFixture::holder by(*this);
+    typename TestFixture::holder by(*this, {});
     std::int64_t amount = 0;
     const auto refused = this->start(this->lock_first(0ms, amount));
     this->run_until([&] { return refused->ended; });
@@ -186,7 +174,7 @@ TYPED_TEST_P(RowLocks, NowaitIsRefusedAtOnce) {
 
 TYPED_TEST_P(RowLocks, ATimeOutComesInTimeAndNoConnectionKeepsIt) {
     const auto before = this->lock_time_outs();
-    typename TestFixture::holder by(*this);
+    typename TestFixture::holder by(*this, {});
     std::int64_t amount = 0;
     const auto begin = clock::now();
     EXPECT_EQ(this->code_of(this->lock_first(1s, amount)), errc::row_busy);
@@ -221,7 +209,7 @@ TYPED_TEST_P(RowLocks, RowsThatAreLockedInKeyOrderDoNotDeadlock) {
 }
 
 TYPED_TEST_P(RowLocks, SkipLockedHandsOutDistinctRows) {
-    typename TestFixture::holder by(*this);  // of the first
+    typename TestFixture::holder by(*this, {});  // of the first
     std::vector<std::int64_t> done;
     const auto one = this->start(this->work_off(done));
     this->run_until_all_ended({one});
@@ -240,7 +228,7 @@ TYPED_TEST_P(RowLocks, SkipLockedHandsOutDistinctRows) {
 }
 
 TYPED_TEST_P(RowLocks, ACancelledWaitEndsAtTheServer) {
-    typename TestFixture::holder by(*this);
+    typename TestFixture::holder by(*this, {});
     asio::cancellation_signal stop;
     std::int64_t amount = 0;
     const auto waiter = this->start(this->lock_first(db::wait_as_configured, amount), stop.slot());

@@ -66,7 +66,6 @@ public:
     using session_type = typename Scene::session_type;
     using outcome = std::shared_ptr<sql_outcome>;
 
-protected:
     template <class T>
     T run(asio::awaitable<T> task) {
         std::optional<T> value;
@@ -157,6 +156,44 @@ asio::awaitable<db::query_result> ask(Connection& on, std::string text) {
     auto asking = on.async_query(db::bound_sql(std::move(text)));
     co_return co_await std::move(asking);
 }
+
+/// A transaction that does `work(connection)`, says so, waits until it may go on, and is then
+/// committed or rolled back.
+template <class Test, class Work>
+class pausing_transaction {
+public:
+    pausing_transaction(Test& test, Work work)
+        : paused(test.scene.context.get_executor()),
+          leave(test.scene.context.get_executor()),
+          work_(std::move(work)) {
+        end = test.start(run(test));
+        test.run_until([this] { return paused.is_set() || end->ended; });
+        EXPECT_FALSE(end->ended) << end->text();
+    }
+    void go_on(Test& test) {
+        leave.set();
+        test.run_until([this] { return end->ended; });
+    }
+
+    coro::event paused;
+    coro::event leave;
+    bool undo = false;
+    std::shared_ptr<sql_outcome> end;
+
+private:
+    asio::awaitable<void> run(Test& test) {
+        auto work = [this](auto& on) -> asio::awaitable<void> {
+            co_await work_(on);
+            paused.set();
+            co_await leave.async_wait();
+            if (undo)
+                throw error(errc::busy, {}, {});
+        };
+        co_await test.transaction(test.session, work);
+    }
+
+    Work work_;
+};
 
 }  // namespace mortise::test
 
