@@ -5,6 +5,7 @@
 #include "unit/sql/fence_suite.hpp"
 #include "unit/sql/optimistic_suite.hpp"
 #include "unit/sql/row_lock_suite.hpp"
+#include "unit/sql/sql_sweep_suite.hpp"
 #include "unit/sql/unique_row_suite.hpp"
 
 namespace mortise::test {
@@ -39,6 +40,7 @@ INSTANTIATE_TYPED_TEST_SUITE_P(Mysql, Optimistic, mysql_scene);
 INSTANTIATE_TYPED_TEST_SUITE_P(Mysql, RowLocks, mysql_scene);
 INSTANTIATE_TYPED_TEST_SUITE_P(Mysql, SqlFence, mysql_scene);
 INSTANTIATE_TYPED_TEST_SUITE_P(Mysql, SqlFenceFloor, mysql_scene);
+INSTANTIATE_TYPED_TEST_SUITE_P(Mysql, SqlSweep, mysql_scene);
 INSTANTIATE_TYPED_TEST_SUITE_P(Mysql, UniqueRow, mysql_scene);
 
 }  // namespace

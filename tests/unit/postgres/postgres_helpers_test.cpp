@@ -5,6 +5,7 @@
 #include "unit/sql/fence_suite.hpp"
 #include "unit/sql/optimistic_suite.hpp"
 #include "unit/sql/row_lock_suite.hpp"
+#include "unit/sql/sql_sweep_suite.hpp"
 #include "unit/sql/unique_row_suite.hpp"
 
 namespace mortise::test {
@@ -14,6 +15,7 @@ INSTANTIATE_TYPED_TEST_SUITE_P(Postgres, Optimistic, postgres_scene);
 INSTANTIATE_TYPED_TEST_SUITE_P(Postgres, RowLocks, postgres_scene);
 INSTANTIATE_TYPED_TEST_SUITE_P(Postgres, SqlFence, postgres_scene);
 INSTANTIATE_TYPED_TEST_SUITE_P(Postgres, SqlFenceFloor, postgres_scene);
+INSTANTIATE_TYPED_TEST_SUITE_P(Postgres, SqlSweep, postgres_scene);
 INSTANTIATE_TYPED_TEST_SUITE_P(Postgres, UniqueRow, postgres_scene);
 
 class PostgresFence : public SqlFence<postgres_scene> {};
