@@ -70,9 +70,9 @@ TEST_F(DbConnection, BindsAndGivesEveryKindOfValue) {
 TEST_F(DbConnection, RunsAStatementThatIsTextAndValues) {
     connection on(handle);
     on.run(db::bound_sql("CREATE TABLE t(x INTEGER, y)"));
-    const auto made = on.run(db::bound_sql("INSERT INTO t VALUES(?, ?), (2, NULL)", 1, "it's"));
-    EXPECT_TRUE(made.empty());
-    EXPECT_EQ(made.affected, 2);
+    const auto added = on.run(db::bound_sql("INSERT INTO t VALUES(?, ?), (2, NULL)", 1, "it's"));
+    EXPECT_TRUE(added.empty());
+    EXPECT_EQ(added.affected, 2);
     const auto found = on.run(db::bound_sql("SELECT x, y FROM t ORDER BY x"));
     EXPECT_EQ(found.affected, 2);
     EXPECT_EQ(found.first().text("y"), "it's");

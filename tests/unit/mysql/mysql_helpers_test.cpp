@@ -43,5 +43,48 @@ INSTANTIATE_TYPED_TEST_SUITE_P(Mysql, SqlFenceFloor, mysql_scene);
 INSTANTIATE_TYPED_TEST_SUITE_P(Mysql, SqlSweep, mysql_scene);
 INSTANTIATE_TYPED_TEST_SUITE_P(Mysql, UniqueRow, mysql_scene);
 
+// It would commit the transaction.
+template <class Connection>
+concept locks_tables = requires(Connection& on) {
+    db::lock_table(on, "t");
+};
+static_assert(!locks_tables<db::mysql_connection>);
+
+class MysqlFence : public SqlFence<mysql_scene> {
+protected:
+    // Sells one, with the raise before or after the read.
+    asio::awaitable<void> sell(bool raises_first) {
+        const auto work = [raises_first](db::mysql_connection& on) -> asio::awaitable<void> {
+            if (raises_first)
+                co_await sql_fence::raise(on, "s", token(2));
+            const auto found = co_await ask(on, "SELECT amount FROM stock WHERE id = 1");
+            if (!raises_first)
+                co_await sql_fence::raise(on, "s", token(2));
+            const auto left = std::to_string(found.first().integer("amount") - 1);
+            co_await ask(on, "UPDATE stock SET amount = " + left + " WHERE id = 1");
+        };
+        co_await transaction(session, work, {.level = db::isolation::repeatable_read});
+    }
+};
+
+// As the documents say: the snapshot begins with the first read, not with the raise.
+TEST_F(MysqlFence, ARaiseAfterTheFirstReadOfASnapshotIsTooLate) {
+    for (const bool raises_first : {true, false}) {
+        sql("DELETE FROM mortise_fence");
+        sql("UPDATE stock SET amount = 10");
+        EXPECT_EQ(raise("s", token(1)), error_code());
+        const auto sell_one = [](auto& on) -> asio::awaitable<void> {
+            co_await sql_fence::admit(on, "s", token(1));
+            co_await ask(on, "UPDATE stock SET amount = 9 WHERE id = 1");
+        };
+        pausing_transaction<SqlScene<mysql_scene>, decltype(sell_one)> older(*this, sell_one);
+        const auto newer = start(sell(raises_first));
+        run_until([&] { return scene.waiting() == 1; });
+        older.go_on(*this);
+        run_until_all_ended({older.end, newer});
+        EXPECT_EQ(amount(), raises_first ? 8 : 9) << "a sale is lost if it read before its raise";
+    }
+}
+
 }  // namespace
 }  // namespace mortise::test

@@ -18,6 +18,8 @@ INSTANTIATE_TYPED_TEST_SUITE_P(Postgres, SqlFenceFloor, postgres_scene);
 INSTANTIATE_TYPED_TEST_SUITE_P(Postgres, SqlSweep, postgres_scene);
 INSTANTIATE_TYPED_TEST_SUITE_P(Postgres, UniqueRow, postgres_scene);
 
+static_assert(requires(db::postgres_connection & on) { db::lock_table(on, "t"); });
+
 class PostgresFence : public SqlFence<postgres_scene> {};
 
 class PostgresTableLock : public RowLocks<postgres_scene> {

@@ -85,6 +85,15 @@ protected:
 
 TYPED_TEST_SUITE_P(SqlFence);
 
+// Two writers read 10 and each sells one. The first was paused between its read and its write.
+TYPED_TEST_P(SqlFence, WithoutARaiseALateWriteBetweenReadAndWriteIsLost) {
+    const auto late_read = this->amount();
+    const auto next_read = this->amount();  // the lock has passed on: token 2
+    EXPECT_EQ(this->write(this->token(1), late_read - 1), error_code()) << "nobody raised it";
+    EXPECT_EQ(this->write(this->token(2), next_read - 1), error_code());
+    EXPECT_EQ(this->amount(), 9) << "two were sold, one was counted";
+}
+
 TYPED_TEST_P(SqlFence, WithARaiseBeforeTheReadTheLateWriteIsRefused) {
     EXPECT_EQ(this->raise("s", this->token(1)), error_code());
     const auto late_read = this->amount();
@@ -258,6 +267,7 @@ TYPED_TEST_P(SqlFence, SaysThatTablesAreMissing) {
 
 REGISTER_TYPED_TEST_SUITE_P(
     SqlFence,
+    WithoutARaiseALateWriteBetweenReadAndWriteIsLost,
     WithARaiseBeforeTheReadTheLateWriteIsRefused,
     LetsTheSameTokenInAgainAndAgain,
     RefusesForeignDomainsAndEmptyTokens,
