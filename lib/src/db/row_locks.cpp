@@ -21,6 +21,12 @@ error busy_failure(std::string thing) {
     );
 }
 
+// More than three weeks are more than PostgreSQL can count.
+milliseconds bounded(milliseconds wait_max) {
+    constexpr milliseconds longest = std::chrono::hours(24 * 21);
+    return wait_max == wait_as_configured ? wait_max : std::min(wait_max, longest);
+}
+
 // The words for the limit behind a locking statement. PostgreSQL knows NOWAIT only.
 std::string limit_words(sql_dialect dialect, milliseconds wait_max) {
     if (wait_max < milliseconds::zero())
@@ -29,7 +35,8 @@ std::string limit_words(sql_dialect dialect, milliseconds wait_max) {
         return " NOWAIT";
     if (wait_max == wait_as_configured || dialect == sql_dialect::postgres)
         return {};
-    return " WAIT " + std::to_string(std::chrono::ceil<std::chrono::seconds>(wait_max).count());
+    const auto seconds = std::chrono::ceil<std::chrono::seconds>(bounded(wait_max));
+    return " WAIT " + std::to_string(seconds.count());
 }
 
 // Sets PostgreSQL's limit until the end of the transaction. @return the one before
@@ -46,6 +53,7 @@ asio::awaitable<std::string> set_limit(sql_runner& on, std::string limit) {
 // or with the savepoint to which the caller returns.
 asio::awaitable<query_result>
 run_locking(sql_runner& on, bound_sql statement, std::string thing, milliseconds wait_max) {
+    wait_max = bounded(wait_max);
     const bool limited = on.dialect() == sql_dialect::postgres && wait_max > milliseconds::zero() &&
                          wait_max != wait_as_configured;
     std::string before;

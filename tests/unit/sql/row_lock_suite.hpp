@@ -191,6 +191,7 @@ TYPED_TEST_P(RowLocks, ALimitHoldsForOneStatementOnly) {
     const auto work = [this](auto& on) -> asio::awaitable<void> {
         const auto before = co_await this->scene.lock_time_out(on);
         co_await db::lock_row(on, db::table_row("stock", 1), 1s);
+        co_await db::lock_row(on, db::table_row("stock", 1), std::chrono::hours(24 * 365));
         EXPECT_EQ(co_await this->scene.lock_time_out(on), before);
     };
     this->run(this->transaction(this->session, work));

@@ -18,18 +18,7 @@
 namespace mortise::db {
 
 // Pessimistic locking at a server: a row is locked before it is read, until the transaction ends.
-// `on` is the connection of a closure, a `db::postgres_connection` or a `db::mysql_connection`.
-// docs/sql-patterns.md says which of the patterns is for what, and why SQLite needs none of these.
-//
-// A wait for a lock is as long as the server is set up to allow, or `wait_max`: zero waits for
-// nothing (NOWAIT). MariaDB counts whole seconds, and MySQL knows only NOWAIT: it refuses another
-// limit as a syntax error. A limit holds for that one statement; the connection does not keep it.
-//
-// Errors: `row_busy` (another transaction kept the row for too long); `row_missing`;
-// `value_refused` (no name of a table or column); `duration_negative`; and as `async_query`.
-// After `row_busy` the transaction cannot go on: a server undoes it, or a part of it.
-//
-// Cancellation: that of `async_query`, so a wait ends at the server.
+// docs/sql-patterns.md says which pattern is for what, and why SQLite needs none of these.
 
 /// No limit but the server's own: `lock_timeout`, `innodb_lock_wait_timeout`.
 inline constexpr std::chrono::milliseconds wait_as_configured = std::chrono::milliseconds::max();
@@ -49,7 +38,21 @@ asio::awaitable<void>
 lock_table(sql_runner& on, std::string table, std::chrono::milliseconds wait_max);
 }  // namespace detail
 
-/// Locks a row for this transaction, and gives what is in it (`SELECT ... FOR UPDATE`).
+/// Locks a row for the transaction of a closure, and gives what is in it as it was last committed
+/// (`SELECT ... FOR UPDATE`). `on` is a `db::postgres_connection` or a `db::mysql_connection`.
+///
+/// `wait_max` is how long to wait for another transaction that has the row: zero is not at all
+/// (NOWAIT). MariaDB counts whole seconds, and MySQL knows only NOWAIT: it refuses another limit as
+/// a syntax error. The limit holds for this one statement; the connection does not keep it.
+///
+/// @par Completion   the row.
+/// @par Errors       throws `error`: `row_busy`, after which the transaction cannot go on, for the
+///                   server undoes it or a part of it; `row_missing`; `value_refused` (no name of a
+///                   table or column); `duration_negative`; and as `async_query`.
+/// @par Cancellation as `async_query`: a wait for the row ends at the server.
+/// @par Threads      as the connection: the executor of the closure.
+/// @par Lifetimes    `on` must live until it ends. The rest is copied or moved in.
+/// @par Cost         A round trip; at PostgreSQL two more with a limit that is not zero.
 template <detail::server_connection Connection>
 asio::awaitable<row> lock_row(
     Connection& on, table_row target, std::chrono::milliseconds wait_max = wait_as_configured
@@ -61,8 +64,9 @@ asio::awaitable<row> lock_row(
 
 /// Locks rows of one or several tables, one after the other in the order of their tables and ids,
 /// so that two callers never wait for each other. Ids are compared as values and bytes: write each
-/// as the table has it.
-/// @return the rows, in the order of `targets`. @par Cost A round trip for each different row.
+/// as the table has it. `wait_max` is for each row.
+///
+/// @par Completion   the rows, in the order of `targets`. All else as `lock_row`, for each of them.
 template <detail::server_connection Connection>
 asio::awaitable<std::vector<row>> lock_rows(
     Connection& on,
@@ -78,7 +82,11 @@ asio::awaitable<std::vector<row>> lock_rows(
 /// as a queue of work. Waits for nothing, and does not spoil the transaction if there is none.
 ///
 /// `filter` is the condition in SQL, with its parameters written as the server knows them:
-/// `db::bound_sql("state = $1", "new")`; an empty one is all rows.
+/// `db::bound_sql("state = $1", "new")`; an empty one is all rows. MariaDB knows it from 10.6 on,
+/// MySQL from 8.0.
+///
+/// @par Completion   the rows, in the order of that column. Errors, cancellation, threads and
+///                   lifetimes as for `lock_row`.
 template <detail::server_connection Connection>
 asio::awaitable<std::vector<row>> lock_free_rows(
     Connection& on,
@@ -96,7 +104,7 @@ asio::awaitable<std::vector<row>> lock_free_rows(
 
 /// Locks a table of PostgreSQL against all other writers and row locks until the transaction ends
 /// (`LOCK TABLE ... IN EXCLUSIVE MODE`). Others may read it. At MySQL such a lock would commit the
-/// transaction: lock a row that stands for the table.
+/// transaction: lock a row that stands for the table. All else as `lock_row`.
 template <std::same_as<postgres_connection> Connection>
 asio::awaitable<void> lock_table(
     Connection& on, std::string table, std::chrono::milliseconds wait_max = wait_as_configured

@@ -19,10 +19,6 @@ namespace mortise::db {
 // push: whoever is refused asks again. It ends by the server's clock, and nobody tells a holder
 // that is too late. So a holder that may be paused needs the token, and a fence (`sql_fence`), or
 // a real lock (`lock_client`). docs/sql-patterns.md compares.
-//
-// `session` is a `db::sqlite`, a `db::postgres` or a `db::mysql`; each call is a transaction of its
-// own there, with its errors, cancellation and threads. `value_refused`: the name or the owner is
-// empty or too long. After `commit_unknown` the row may be taken, and then expires by itself.
 
 /// The name of the lock, and who takes it: an id that nobody else has, not even the next attempt in
 /// the same process.
@@ -65,10 +61,20 @@ make_unique_row_table(Session& session, std::string table = "mortise_unique_row"
     co_await std::move(making);
 }
 
-/// Takes the row unless somebody has it, the same owner included. Does not wait.
-/// @return the token, which is higher than each one before of that name as long as the row is kept,
-///         and after its removal as long as the server's clock is not set back; nothing if the row
-///         is taken. @par Cost One statement; at MySQL two.
+/// Takes the row unless somebody has it, the same owner included. Does not wait for it. `session`
+/// is a `db::sqlite`, a `db::postgres` or a `db::mysql`.
+///
+/// @par Completion   the token, which is higher than each one before of that name as long as the
+///                   row is kept, and after its removal as long as the clock of the database is not
+///                   set back; nothing if the row is taken.
+/// @par Errors       throws `error`: `value_refused` (the name or the owner is empty or too long),
+///                   `duration_negative`, `duration_too_long`; and as the session's `async_run`.
+///                   After `commit_unknown` the row may be taken; it then expires by itself.
+/// @par Cancellation as `async_run`: if it ends with `operation_aborted` at a server, the row was
+///                   not taken; on SQLite it may have been.
+/// @par Threads      The caller's executor must be a strand, or its context have one thread.
+/// @par Lifetimes    `session` must live until it ends. The rest is copied or moved in.
+/// @par Cost         A transaction of one statement; at MySQL of two.
 template <detail::sql_session Session>
 asio::awaitable<std::optional<std::int64_t>>
 take_unique_row(Session& session, unique_row wanted, std::chrono::milliseconds ttl) {
@@ -81,7 +87,8 @@ take_unique_row(Session& session, unique_row wanted, std::chrono::milliseconds t
     co_return co_await std::move(taking);
 }
 
-/// Puts the end of the row off, to `ttl` from now. @return false if it has expired: stop.
+/// Puts the end of the row off, to `ttl` from now. It is never brought forward. All else as
+/// `take_unique_row`. @return false if it has expired: stop.
 template <detail::sql_session Session>
 asio::awaitable<bool> renew_unique_row(
     Session& session, unique_row held, std::int64_t token, std::chrono::milliseconds ttl
@@ -95,7 +102,8 @@ asio::awaitable<bool> renew_unique_row(
     co_return co_await std::move(renewing);
 }
 
-/// Gives the row back, if owner and token are still those that have it.
+/// Gives the row back, if owner and token are still those that have it. All else as
+/// `take_unique_row`.
 /// @return false if it was somebody else's by then: the work of both may have overlapped.
 template <detail::sql_session Session>
 asio::awaitable<bool> release_unique_row(Session& session, unique_row held, std::int64_t token) {

@@ -42,9 +42,7 @@ std::vector<std::string> fence_tables(db::sql_dialect dialect);
 /// (`attempts_max`) survives. At MySQL the snapshot of `repeatable_read` begins with the first
 /// read, so a raise before it is enough, and one after it is not.
 ///
-/// @par Errors Throws `error`: `stale_token`, `foreign_domain`, `no_token`; `name_too_long` (1,024
-///     bytes); and as `async_query`. Let them pass out of the closure, which undoes it.
-///     Cancellation and threads are those of `async_query`.
+/// What is refused is thrown: let it pass out of the closure, which undoes the transaction.
 class sql_fence {
 public:
     /// Makes the tables `mortise_fence` and `mortise_fence_floor`, if they are not there. No raise
@@ -57,7 +55,14 @@ public:
     }
 
     /// Raises the fence of `resource` to `held`, in the transaction of the connection.
-    /// @par Cost A round trip at PostgreSQL for a resource that has a fence; else two or three.
+    ///
+    /// @par Errors       throws `error`: `stale_token`, `foreign_domain`, `no_token`,
+    ///                   `name_too_long` (1,024 bytes), `bad_config` (the tables are not as
+    ///                   `make_tables` makes them); and as `async_query`.
+    /// @par Cancellation as `async_query`.
+    /// @par Threads      as the connection: the executor of the closure.
+    /// @par Lifetimes    `on` must live until it ends. The rest is copied or moved in.
+    /// @par Cost         A round trip at PostgreSQL if the resource has a fence; else two to four.
     template <db::detail::server_connection Connection>
     static asio::awaitable<void> raise(Connection& on, std::string resource, fencing_token held) {
         db::detail::connection_runner<Connection> runner(on);
@@ -66,7 +71,7 @@ public:
     }
 
     /// Lets a write in if `held` is not below the fence, and raises the fence to it. The write must
-    /// be in the same transaction.
+    /// be in the same transaction. All else as `raise`.
     template <db::detail::server_connection Connection>
     static asio::awaitable<void> admit(Connection& on, std::string resource, fencing_token held) {
         return raise(on, std::move(resource), held);
