@@ -48,7 +48,7 @@ protected:
     std::string holder_column() const override { return "session"; }
 
 private:
-    mariadb_server server_{{"--max-connections=300"}};
+    mariadb_server server_{mariadb_server::settings{"--max-connections=300"}};
     const std::string database_ = server_.create_database("locks");
 };
 
