@@ -68,7 +68,7 @@ private:
     std::int64_t version_ = 0;
 };
 
-template <server_session Session>
+template <pooled_session Session>
 class server_optimistic_run final : public optimistic_run {
 public:
     server_optimistic_run(Session& session, versioned_row target, optimistic_options options)
@@ -106,7 +106,7 @@ private:
 std::shared_ptr<optimistic_run>
 start_optimistic(const sqlite& session, versioned_row target, optimistic_options options);
 
-template <server_session Session>
+template <pooled_session Session>
 std::shared_ptr<optimistic_run>
 start_optimistic(Session& session, versioned_row target, optimistic_options options) {
     return std::make_shared<server_optimistic_run<Session>>(session, std::move(target), options);

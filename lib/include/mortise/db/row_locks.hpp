@@ -53,7 +53,7 @@ lock_table(sql_runner& on, std::string table, std::chrono::milliseconds wait_max
 /// @par Threads      as the connection: the executor of the closure.
 /// @par Lifetimes    `on` must live until it ends. The rest is copied or moved in.
 /// @par Cost         A round trip; at PostgreSQL two more with a limit that is not zero.
-template <detail::server_connection Connection>
+template <detail::closure_connection Connection>
 asio::awaitable<row> lock_row(
     Connection& on, table_row target, std::chrono::milliseconds wait_max = wait_as_configured
 ) {
@@ -67,7 +67,7 @@ asio::awaitable<row> lock_row(
 /// as the table has it. `wait_max` is for each row.
 ///
 /// @par Completion   the rows, in the order of `targets`. All else as `lock_row`, for each of them.
-template <detail::server_connection Connection>
+template <detail::closure_connection Connection>
 asio::awaitable<std::vector<row>> lock_rows(
     Connection& on,
     std::vector<table_row> targets,
@@ -87,7 +87,7 @@ asio::awaitable<std::vector<row>> lock_rows(
 ///
 /// @par Completion   the rows, in the order of that column. Errors, cancellation, threads and
 ///                   lifetimes as for `lock_row`.
-template <detail::server_connection Connection>
+template <detail::closure_connection Connection>
 asio::awaitable<std::vector<row>> lock_free_rows(
     Connection& on,
     std::string table,

@@ -47,7 +47,7 @@ class sql_fence {
 public:
     /// Makes the tables `mortise_fence` and `mortise_fence_floor`, if they are not there. No raise
     /// makes them, since that would end the transaction at MySQL.
-    template <db::detail::server_session Session>
+    template <db::detail::pooled_session Session>
     static asio::awaitable<void> make_tables(Session& session) {
         return db::detail::define_tables(
             session, detail::fence_tables(db::detail::dialect_of<Session>::value)
@@ -63,7 +63,7 @@ public:
     /// @par Threads      as the connection: the executor of the closure.
     /// @par Lifetimes    `on` must live until it ends. The rest is copied or moved in.
     /// @par Cost         A round trip at PostgreSQL if the resource has a fence; else two to four.
-    template <db::detail::server_connection Connection>
+    template <db::detail::closure_connection Connection>
     static asio::awaitable<void> raise(Connection& on, std::string resource, fencing_token held) {
         db::detail::connection_runner<Connection> runner(on);
         auto raising = detail::raise_fence(runner, std::move(resource), held);
@@ -72,7 +72,7 @@ public:
 
     /// Lets a write in if `held` is not below the fence, and raises the fence to it. The write must
     /// be in the same transaction. All else as `raise`.
-    template <db::detail::server_connection Connection>
+    template <db::detail::closure_connection Connection>
     static asio::awaitable<void> admit(Connection& on, std::string resource, fencing_token held) {
         return raise(on, std::move(resource), held);
     }
@@ -86,7 +86,7 @@ public:
     /// @par Errors `foreign_domain`: there are fences of another domain, and none is forgotten;
     ///     `no_token`: the domain is empty.
     /// @par Cost Six statements at most, and a look at all fences.
-    template <db::detail::server_connection Connection>
+    template <db::detail::closure_connection Connection>
     static asio::awaitable<std::size_t>
     forget(Connection& on, token_domain domain, std::size_t keep, std::size_t limit) {
         db::detail::connection_runner<Connection> runner(on);

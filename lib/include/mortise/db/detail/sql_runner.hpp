@@ -44,12 +44,12 @@ template <>
 struct dialect_of<mysql_connection> : dialect_constant<sql_dialect::mysql> {};
 
 template <class T>
-concept server_connection =
+concept closure_connection =
     std::same_as<T, postgres_connection> || std::same_as<T, mysql_connection>;
 template <class T>
-concept server_session = std::same_as<T, postgres> || std::same_as<T, mysql>;
+concept pooled_session = std::same_as<T, postgres> || std::same_as<T, mysql>;
 template <class T>
-concept sql_session = server_session<T> || std::same_as<T, sqlite>;
+concept sql_session = pooled_session<T> || std::same_as<T, sqlite>;
 
 /// Runs the statements of a helper, which is compiled once for all databases. Sessions stay
 /// templates, so that no helper needs a client library.
@@ -68,7 +68,7 @@ private:
 };
 
 /// In the transaction of a connection to a server.
-template <server_connection Connection>
+template <closure_connection Connection>
 class connection_runner final : public sql_runner {
 public:
     explicit connection_runner(Connection& on) noexcept
