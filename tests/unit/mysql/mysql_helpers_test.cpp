@@ -50,6 +50,14 @@ concept locks_tables = requires(Connection& on) {
 };
 static_assert(!locks_tables<db::mysql_connection>);
 
+TEST(MysqlRowHeld, IsTwoNumbersOfTheServers) {
+    EXPECT_TRUE(db::mysql_error(1205) == condition::row_held);
+    EXPECT_TRUE(db::mysql_error(3572) == condition::row_held) << "MySQL's answer to NOWAIT";
+    EXPECT_TRUE(db::mysql_error(3572) == condition::retryable);
+    for (const int other : {1213, 1020, 1062})
+        EXPECT_FALSE(db::mysql_error(other) == condition::row_held) << other;
+}
+
 class MysqlFence : public SqlFence<mysql_scene> {
 protected:
     // Sells one, with the raise before or after the read.

@@ -20,6 +20,12 @@ INSTANTIATE_TYPED_TEST_SUITE_P(Postgres, UniqueRow, postgres_scene);
 
 static_assert(requires(db::postgres_connection & on) { db::lock_table(on, "t"); });
 
+TEST(PostgresRowHeld, IsOneCodeOfTheServer) {
+    EXPECT_TRUE(db::postgres_error("55P03") == condition::row_held);
+    for (const char* const other : {"40001", "40P01", "57014", "55000"})
+        EXPECT_FALSE(db::postgres_error(other) == condition::row_held) << other;
+}
+
 class PostgresFence : public SqlFence<postgres_scene> {};
 
 class PostgresTableLock : public RowLocks<postgres_scene> {

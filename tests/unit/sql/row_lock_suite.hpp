@@ -250,6 +250,17 @@ TYPED_TEST_P(RowLocks, TellsOfRowsThatAreMissing) {
     this->run_until([&] { return end->ended; });
     EXPECT_EQ(end->code(), errc::row_missing);
     EXPECT_NE(end->text().find("stock 77"), std::string::npos) << end->text();
+    const auto several = [](auto& on) -> asio::awaitable<void> {
+        std::vector<db::table_row> twice = {{"stock", 2}, {"stock", 1}, {"stock", 2}};
+        const auto rows = co_await db::lock_rows(on, std::move(twice));
+        EXPECT_EQ(rows.size(), 3u);
+        EXPECT_EQ(rows.at(0).integer("id"), 2);
+        EXPECT_EQ(rows.at(1).integer("id"), 1);
+        EXPECT_EQ(rows.at(2).integer("id"), 2);
+        std::vector<db::table_row> missing = {{"stock", 1}, {"stock", 78}};
+        co_await db::lock_rows(on, std::move(missing));
+    };
+    EXPECT_EQ(this->code_of(this->transaction(this->session, several)), errc::row_missing);
     const auto negative = [](auto& on) -> asio::awaitable<void> {
         co_await db::lock_row(on, db::table_row("stock", 1), -1ms);
     };
