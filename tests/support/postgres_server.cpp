@@ -24,8 +24,34 @@ using owned = std::unique_ptr<T, void (*)(T*)>;
 }  // namespace
 
 postgres_server::postgres_server(settings chosen)
-    : chosen_(std::move(chosen)), data_(MORTISE_POSTGRES_DATA) {
+    : postgres_server(MORTISE_POSTGRES_DATA, std::move(chosen)) {}
+
+postgres_server::postgres_server(const std::filesystem::path& original, settings chosen)
+    : chosen_(std::move(chosen)), data_(original) {
     start();
+}
+
+std::unique_ptr<postgres_server> postgres_server::make_standby() const {
+    const auto copy = data_.folder() / "standby";
+    const auto program = std::filesystem::path(MORTISE_POSTGRES).parent_path() / "pg_basebackup";
+    std::vector<std::string> command = {
+        program.string(),
+        "--pgdata=" + copy.string(),
+        "--host=" + socket_folder().string(),
+        "--port=" + std::to_string(port()),
+        "--username=" + std::string(user),
+        "--write-recovery-conf",
+        "--wal-method=stream",
+        "--checkpoint=fast",
+        "--no-sync"};
+    const auto words = data_.folder() / "standby.log";
+    child_program backup(data_.as_owner(std::move(command)), words);
+    if (backup.wait(start_limit) != 0) {
+        std::ostringstream text;
+        text << std::ifstream(words).rdbuf();
+        throw std::runtime_error("no standby can be made:\n" + text.str());
+    }
+    return std::unique_ptr<postgres_server>(new postgres_server(copy, chosen_));
 }
 
 // A killed server leaves its lock in the kernel's shared memory behind; one that stops does not.

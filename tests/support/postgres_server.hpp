@@ -50,6 +50,8 @@ public:
 
     /// @throws std::runtime_error with its log, if it does not answer
     explicit postgres_server(settings chosen = {});
+    /// A standby of this server, which follows it until `SELECT pg_promote()`.
+    std::unique_ptr<postgres_server> make_standby() const;
     ~postgres_server();
     postgres_server(const postgres_server&) = delete;
     postgres_server& operator=(const postgres_server&) = delete;
@@ -91,6 +93,7 @@ public:
     std::string create_database(const std::string& stem = "test");
 
 private:
+    postgres_server(const std::filesystem::path& original, settings chosen);
     child_program& running() const;
     bool answers() const;
     void end(int signal);

@@ -16,6 +16,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -202,6 +203,35 @@ TEST_F(PostgresStoreFault, ACrashIsANewIncarnationThatGrantsNothingTooSoon) {
     EXPECT_GE(clock::now(), believed) << "two held it";
     EXPECT_GT(next.token().value, token);
     EXPECT_TRUE(alice.run_until([&] { return held.state() == lease_state::lost; }));
+    EXPECT_FALSE(bob.release(next));
+}
+
+TEST_F(PostgresStoreFault, APromotionIsANewIncarnationThatGrantsNothingTooSoon) {
+    constexpr auto ttl = 3s;
+    postgres_server primary;
+    const auto standby = primary.make_standby();
+    config = parse_postgres_store_url(primary.url());
+    config.server.servers.emplace_back("127.0.0.1", standby->port());
+    lone_client alice(config, ttl);
+    lone_client bob(config, ttl);
+    lease held;
+    ASSERT_FALSE(alice.acquire("door", held));
+    const auto token = held.token().value;
+    const auto followed = [&] {  // as far as the ledger of TTLs
+        try {
+            return standby->run("SELECT count(*) FROM mortise.lease_time") == "1";
+        } catch (const std::runtime_error&) {
+            return false;  // there is no such table yet
+        }
+    };
+    EXPECT_TRUE(alice.run_until(followed));
+    primary.kill();
+    const auto believed = held.valid_until();
+    EXPECT_EQ(standby->run("SELECT pg_promote()"), "t");
+    lease next;
+    EXPECT_FALSE(bob.acquire("door", next)) << bob.locks->explain();
+    EXPECT_GE(clock::now(), believed) << "two held it";
+    EXPECT_GT(next.token().value, token);
     EXPECT_FALSE(bob.release(next));
 }
 

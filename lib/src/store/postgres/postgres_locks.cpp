@@ -372,17 +372,18 @@ WHERE e.kind = $8 OR EXISTS (SELECT FROM lock l WHERE l.name = $1 AND l.holder =
     to.end();
 }
 
-// Tells those who watch, once. `run` is locked first, so that nobody who begins to watch meanwhile
-// is overlooked.
+// Tells those who watch, once. They are counted off, not to zero: somebody may begin to watch while
+// this waits for the row of `run`, and must not be overlooked.
 void add_watchers(sql_message& to) {
-    static const std::string tell = "WITH w AS (UPDATE session SET watches = false WHERE watches"
-                                    " AND (SELECT watched > 0 FROM run) RETURNING key)"
-                                    " SELECT pg_notify(channel || key, '" +
+    static const std::string tell = R"(
+WITH w AS (UPDATE session SET watches = false WHERE watches AND (SELECT watched > 0 FROM run)
+  RETURNING key),
+n AS (UPDATE run SET watched = greatest(watched - (SELECT count(*) FROM w), 0)
+  WHERE EXISTS (SELECT FROM w))
+SELECT pg_notify(channel || key, ')" +
                                     std::to_string(static_cast<int>(store_event::kind::changed)) +
                                     " 0 0 0 0') FROM w, store";
-    to.add("SELECT FROM run WHERE watched > 0 FOR UPDATE");
     to.add(tell);
-    to.add("UPDATE run SET watched = 0 WHERE watched > 0");
     to.end();
 }
 
