@@ -132,14 +132,13 @@ sql_message postgres_server::end(sql_actor actor) const {
     return message.end();
 }
 
-sql_message postgres_server::forget(core::session_key key) const {
+// Forgets all of the dead that have no entries, that one among them: who should have forgotten
+// another may have ended before.
+sql_message postgres_server::forget([[maybe_unused]] core::session_key key) const {
     sql_message message;
-    message.add(
-        "DELETE FROM session WHERE key = $1 AND dead"
-        " AND NOT EXISTS (SELECT FROM lock WHERE holder = $1)"
-        " AND NOT EXISTS (SELECT FROM waiter WHERE session = $1)",
-        as_signed(key)
-    );
+    message.add("DELETE FROM session s WHERE s.dead"
+                " AND NOT EXISTS (SELECT FROM lock l WHERE l.holder = s.key)"
+                " AND NOT EXISTS (SELECT FROM waiter w WHERE w.session = s.key)");
     return message.end();
 }
 

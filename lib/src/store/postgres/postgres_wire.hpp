@@ -29,6 +29,8 @@ public:
         std::shared_ptr<coro::time_source> time,
         sql_wire_events events
     );
+    /// If the context has ended, an opening that was under way goes with it.
+    ~postgres_wire() override { connection_->drop(); }
 
     asio::awaitable<error_code> open() override;
     asio::awaitable<error_code> hear(core::session_key key) override;
