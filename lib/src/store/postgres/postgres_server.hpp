@@ -17,7 +17,9 @@ namespace mortise::store_detail {
 /// transactions of their own, because one inside of another transaction takes a lock of the whole
 /// server at its commit, and makes it fail if the queue of notifications is full.
 ///
-/// Source files: postgres_sessions.cpp (sessions, watches, what people see), postgres_locks.cpp.
+/// Source files: postgres_sessions.cpp (sessions, watches, what people see), postgres_locks.cpp
+/// (short ways), postgres_rows.cpp (the general way), postgres_examination.cpp,
+/// postgres_factory.cpp.
 class postgres_server final : public sql_server {
 public:
     explicit postgres_server(postgres_store_config config);
