@@ -390,7 +390,7 @@ bool stop_before(
 }
 
 TEST_F(PostgresStoreFault, AClientThatStopsInTheMiddleHoldsNobodyUp) {
-    const auto stride = amount("MORTISE_STOP_STRIDE", 12, 1);
+    const auto stride = amount("MORTISE_STOP_STRIDE", 12, 2);
     for (const auto& operation : operations) {
         SCOPED_TRACE(operation.name);
         constexpr std::size_t steps_max = 400;
