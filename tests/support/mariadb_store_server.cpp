@@ -45,7 +45,7 @@ protected:
     }
     std::string table(const std::string& name) const override { return "mortise_" + name; }
     std::string bytes(const std::string& name) const override { return '\'' + name + '\''; }
-    std::string holder_column() const override { return "session"; }
+    std::string holder_column() const override { return "NULLIF(held, 0)"; }
 
 private:
     mariadb_server server_{mariadb_server::settings{"--max-connections=300"}};

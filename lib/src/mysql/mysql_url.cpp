@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "mortise/db/mysql_config.hpp"
+#include "mysql/mysql_url.hpp"
+
 #include "mortise/error.hpp"
-#include "url/store_url.hpp"
 
 #include <string>
 
@@ -23,10 +23,12 @@ bool wants_tls(const store_url& url) {
 
 }  // namespace
 
-mysql_config parse_mysql_url(std::string_view text) {
-    const store_url url = store_url::parse(text);
-    if (url.scheme != "mysql" && url.scheme != "mariadb")
-        throw error(errc::unknown_scheme, "\"" + url.scheme + "\"", "use mysql://HOST");
+bool detail::is_mysql_scheme(std::string_view scheme) noexcept {
+    return scheme == "mysql" || scheme == "mariadb";
+}
+
+mysql_config
+detail::mysql_config_of(const store_url& url, std::initializer_list<std::string_view> more) {
     url.allow_options(
         {"socket",
          "sslmode",
@@ -39,7 +41,8 @@ mysql_config parse_mysql_url(std::string_view text) {
          "statements_max",
          "connect_max_ms",
          "wait_max_ms",
-         "outcome_table"}
+         "outcome_table"},
+        more
     );
     const auto server = server_url::parse(url, usual_port);
     if (server.places.size() != 1)
@@ -61,6 +64,13 @@ mysql_config parse_mysql_url(std::string_view text) {
     config.wait_max = url.milliseconds("wait_max_ms", config.wait_max);
     config.outcome_table = url.option("outcome_table");
     return config;
+}
+
+mysql_config parse_mysql_url(std::string_view text) {
+    const store_url url = store_url::parse(text);
+    if (!detail::is_mysql_scheme(url.scheme))
+        throw error(errc::unknown_scheme, "\"" + url.scheme + "\"", "use mysql://HOST");
+    return detail::mysql_config_of(url, {});
 }
 
 }  // namespace mortise::db

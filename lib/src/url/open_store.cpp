@@ -20,6 +20,8 @@ std::string remedy_for(std::string_view scheme, const std::string& known) {
         return "link mortise::redis, or use " + known;
     if (scheme == "postgresql" || scheme == "postgres")
         return "link mortise::postgres, or use " + known;
+    if (scheme == "mysql" || scheme == "mariadb")
+        return "link mortise::mysql, or use " + known;
     return "use " + known;
 }
 
@@ -27,7 +29,10 @@ std::string remedy_for(std::string_view scheme, const std::string& known) {
 const store_opener& opener_of(std::string_view scheme) {
     std::string known = "memory:";
     for (const store_opener* const opener :
-         {&mortise_sqlite_opener, &mortise_redis_opener, &mortise_postgres_opener}) {
+         {&mortise_sqlite_opener,
+          &mortise_redis_opener,
+          &mortise_postgres_opener,
+          &mortise_mysql_opener}) {
         if (opener == nullptr)
             continue;
         if (opener->opens(scheme))

@@ -25,6 +25,7 @@ struct store_opener {
 // Weak, so that the address is null in a program that is not linked with the defining library.
 // `extern "C"`, because cmake/add_store.cmake passes the unmangled names to the linker.
 extern "C" {
+[[gnu::weak]] extern const mortise::store_detail::store_opener mortise_mysql_opener;
 [[gnu::weak]] extern const mortise::store_detail::store_opener mortise_postgres_opener;
 [[gnu::weak]] extern const mortise::store_detail::store_opener mortise_redis_opener;
 [[gnu::weak]] extern const mortise::store_detail::store_opener mortise_sqlite_opener;

@@ -11,9 +11,18 @@
 #include <variant>
 
 namespace mortise::store_detail {
-namespace {
 
 using db::row;
+
+std::string bytes_in(const row& from, std::string_view column) {
+    const auto& value = from.value(column);
+    if (const auto* const raw = std::get_if<db::blob>(&value))
+        return raw->bytes;
+    return from.is_null(column) ? std::string() : from.text(column);
+}
+
+namespace {
+
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
@@ -29,20 +38,13 @@ clock::time_point time(const row& from, std::string_view column) {
     return clock::time_point(microseconds(from.integer(column)));
 }
 
-std::string bytes(const row& from, std::string_view column) {
-    const auto& value = from.value(column);
-    if (const auto* const raw = std::get_if<db::blob>(&value))
-        return raw->bytes;
-    return from.is_null(column) ? std::string() : from.text(column);
-}
-
 // An id that cannot be read is one that nobody has.
 random_id id(const row& from, std::string_view column) {
-    return parse_hex_id(bytes(from, column)).value_or(random_id());
+    return parse_hex_id(bytes_in(from, column)).value_or(random_id());
 }
 
 token_domain domain(const row& from, std::string_view column) {
-    return token_domain::parse(bytes(from, column)).value_or(token_domain());
+    return token_domain::parse(bytes_in(from, column)).value_or(token_domain());
 }
 
 lock_mode mode(const row& from) {
@@ -86,8 +88,8 @@ void add_party(const row& from, sql_lock& to) {
     party.owner.id = id(from, "session_id");
     party.owner.generation = number(from, "generation");
     party.owner.ttl = milliseconds(from.integer("ttl"));
-    party.owner.host = bytes(from, "host");
-    party.owner.label = bytes(from, "label");
+    party.owner.host = bytes_in(from, "host");
+    party.owner.label = bytes_in(from, "label");
     party.owner.pid = from.integer("pid");
     party.dead = flag(from, "dead");
     party.deadline = time(from, "deadline");
@@ -138,7 +140,7 @@ result<sql_beat> read_beat(const sql_results& found) {
     for (const row& each : found.at(1).rows)
         beat.dead.push_back(number(each, "key"));
     for (const row& each : found.at(2).rows)
-        beat.ended.push_back(bytes(each, "name"));
+        beat.ended.push_back(bytes_in(each, "name"));
     // What is found now may be more than one portion.
     if (!beat.dead.empty() || !beat.ended.empty())
         beat.next_deadline = clock::duration::zero();
@@ -154,6 +156,8 @@ result<sql_taken> read_taken(const sql_results& found) {
     if (found.at(0).empty())
         return taken;
     const row& from = found[0].first();
+    if (from.is_null("base"))
+        return taken;
     taken.apt = true;
     taken.granted = flag(from, "granted");
     taken.base = number(from, "base");
@@ -163,7 +167,7 @@ result<sql_taken> read_taken(const sql_results& found) {
 }
 
 result<bool> read_done(const sql_results& found) {
-    return !found.at(0).empty();
+    return found.at(0).affected > 0;
 }
 
 result<sql_left> read_left(const sql_results& found) {
@@ -195,7 +199,7 @@ result<sql_entries> read_entries(const sql_results& found) {
         if (each.is_null("ordinal"))
             continue;
         auto& place = read.places.emplace_back();
-        place.entry = entry(each, bytes(each, "name"));
+        place.entry = entry(each, bytes_in(each, "name"));
         place.contended = flag(each, "contended");
         // A plain holder's base tells since when.
         if (each.is_null("since")) {
@@ -209,7 +213,7 @@ result<sql_entries> read_entries(const sql_results& found) {
 result<std::vector<sql_lock>> read_locks(const sql_results& found) {
     std::vector<sql_lock> read;
     for (const row& each : found.at(0).rows) {
-        auto name = bytes(each, "name");
+        auto name = bytes_in(each, "name");
         if (read.empty() || read.back().name != name)
             read.push_back(lock(each, name));
         sql_lock& last = read.back();
@@ -242,11 +246,11 @@ result<std::vector<break_record>> read_breaks(const sql_results& found) {
     for (const row& each : found.at(0).rows) {
         auto& record = read.emplace_back();
         record.at = std::chrono::system_clock::time_point(microseconds(each.integer("at")));
-        record.name = bytes(each, "name");
+        record.name = bytes_in(each, "name");
         record.token = {number(each, "token"), domain(each, "domain")};
-        record.holder = bytes(each, "holder");
-        record.who = bytes(each, "who");
-        record.why = bytes(each, "why");
+        record.holder = bytes_in(each, "holder");
+        record.who = bytes_in(each, "who");
+        record.why = bytes_in(each, "why");
     }
     return read;
 }

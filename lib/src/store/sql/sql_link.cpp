@@ -29,8 +29,8 @@ lock_turn::~lock_turn() {
 sql_link::sql_link(std::shared_ptr<sql_gateway> gateway, reconnect_pauses pauses)
     : session_link(std::move(pauses)),
       gateway_(std::move(gateway)),
-      // Stays positive in the signed columns of SQL, however many writes follow.
-      stamp_(random_id::draw().low >> 2) {}
+      // Leaves four bits to the server's statements, of which the first is a sign.
+      stamp_(random_id::draw().low >> 4) {}
 
 void sql_link::attach(
     asio::any_io_executor strand, store_events& events, std::shared_ptr<coro::time_source> time

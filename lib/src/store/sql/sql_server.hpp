@@ -18,6 +18,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -59,6 +60,7 @@ public:
 
     std::vector<sql_step> steps;
     std::size_t first = 0;
+    bool watches = false;  ///< The session begins to watch.
 };
 
 /// The results of a message, from the one of interest on.
@@ -150,14 +152,17 @@ public:
     virtual sql_message mark_dead(core::session_key key) const = 0;
     virtual sql_message end(sql_actor actor) const = 0;
     virtual sql_message forget(core::session_key key) const = 0;
-    /// `granted`, `base`, `ordinal`, `queue`; no row: not apt.
+    /// Whether a lock that may be free is better asked for without joining first: that message is
+    /// cheaper, so that a second one for those that are held costs less in all.
+    virtual bool takes_apart() const noexcept { return false; }
+    /// `granted`, `base` (NULL: not apt), `ordinal`, `queue`; no row: not apt.
     virtual sql_message take(
         sql_actor actor, const std::string& name, request_id id, bool join, sql_stamp stamp
     ) const = 0;
     /// Tells the holder of a plain lock that somebody waits, if `take` leaves that to a message of
     /// its own; sent for the first waiter, and nobody waits for its answer.
     virtual sql_message tell_holder([[maybe_unused]] const std::string& name) const { return {}; }
-    /// A row: done; so also of `pass_on`.
+    /// A row, or one changed: done; so also of `pass_on`.
     virtual sql_message release(
         sql_actor actor, const std::string& name, request_id id, std::uint64_t base, sql_stamp stamp
     ) const = 0;
@@ -195,11 +200,14 @@ public:
 // The answers of a SQL server as values; A column that is
 // missing or of another type is thrown as `error` (column_unknown, column_type).
 
+/// The bytes of a column that is bytes or text; of NULL none.
+std::string bytes_in(const db::row& from, std::string_view column);
+
 result<sql_proof> read_proof(const sql_results& found);
 result<sql_beat> read_beat(const sql_results& found);
 result<bool> read_dead(const sql_results& found);
 result<sql_taken> read_taken(const sql_results& found);
-/// Whether there is a row.
+/// Whether there is a row, or one was changed.
 result<bool> read_done(const sql_results& found);
 result<sql_left> read_left(const sql_results& found);
 result<bool> read_written(const sql_results& found);

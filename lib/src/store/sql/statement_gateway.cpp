@@ -233,12 +233,26 @@ asio::awaitable<error_code> statement_gateway::watch(sql_actor actor) {
 asio::awaitable<result<sql_taken>> statement_gateway::take(
     sql_actor actor, std::string name, request_id id, bool join, sql_stamp stamp
 ) {
+    constexpr std::size_t crowded_max = 1'024;
     const auto kept = shared_from_this();
     const auto on = session_;
+    if (join && server_->takes_apart() && !crowded_.contains(name)) {
+        auto trying = ask_briefly<sql_taken>(
+            server_->take(actor, name, id, false, stamp), &read_taken, sql_taken()
+        );
+        const auto taken = co_await std::move(trying);
+        if (!taken || taken->apt)
+            co_return taken;
+        if (crowded_.size() == crowded_max)
+            crowded_.clear();
+        crowded_.insert(name);
+    }
     auto asking = ask_briefly<sql_taken>(
         server_->take(actor, name, id, join, stamp), &read_taken, sql_taken()
     );
     auto taken = co_await std::move(asking);
+    if (taken && taken->granted)
+        crowded_.erase(name);
     if (taken && taken->apt && !taken->granted && taken->queue == 1) {
         auto message = server_->tell_holder(name);
         if (!message.steps.empty())

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -106,6 +107,8 @@ private:
     line_ptr session_;  ///< Null if there is none.
     /// The transactions under way that keep rows of locks, by their names.
     std::map<std::string, line_ptr> row_locks_;
+    /// Locks that were held when they were asked for, some of them: likely to be held again.
+    std::set<std::string> crowded_;
 
     mutable std::mutex failure_mutex_;
     std::string failure_;

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "mortise/store/mysql.hpp"
+#include "mysql/mysql_url.hpp"
+#include "store/mysql/mysql_server.hpp"
+#include "store/mysql/tables.hpp"
+#include "store/store_domain.hpp"
+#include "url/store_opener.hpp"
+
+#include <chrono>
+#include <utility>
+
+namespace mortise {
+namespace {
+
+void check(const mysql_store_config& config) {
+    store_detail::check_wanted_domain(config.domain);
+    if (config.server.database.empty())
+        throw error(
+            errc::bad_config, "database", "name it, as in mysql://USER@HOST/mortise"
+        );
+    if (config.server.connect_max <= std::chrono::milliseconds::zero() ||
+        config.server.connect_max > std::chrono::hours(24))
+        throw error(errc::bad_config, "connect_max", "use one millisecond to one day");
+}
+
+mysql_store_config config_of(const store_url& url) {
+    mysql_store_config config;
+    config.server = db::detail::mysql_config_of(url, {"create", "domain"});
+    if (!url.option("create").empty())
+        config.create = url.flag("create");
+    config.domain = url.option("domain");
+    return config;
+}
+
+}  // namespace
+
+mysql_store_config parse_mysql_store_url(std::string_view text) {
+    const store_url url = store_url::parse(text);
+    if (!db::detail::is_mysql_scheme(url.scheme))
+        throw error(errc::unknown_scheme, "\"" + url.scheme + "\"", "use mysql://HOST");
+    return config_of(url);
+}
+
+std::unique_ptr<store> make_mysql_store(mysql_store_config config) {
+    check(config);
+    return store_detail::make_sql_store(
+        std::make_unique<store_detail::mysql_server>(std::move(config))
+    );
+}
+
+std::string mysql_store_tables(const mysql_store_config& config) {
+    check(config);
+    std::string text;
+    for (const auto& each : store_detail::mysql_tables())
+        text += each + ";\n";
+    return text + store_detail::mysql_first_rows(config.domain) + ";\n";
+}
+
+}  // namespace mortise
+
+namespace {
+
+std::unique_ptr<mortise::store> open_mysql(const mortise::store_url& url) {
+    return mortise::make_mysql_store(mortise::config_of(url));
+}
+
+}  // namespace
+
+constinit const mortise::store_detail::store_opener mortise_mysql_opener{
+    &mortise::db::detail::is_mysql_scheme, "mysql://HOST/DATABASE", &open_mysql};
