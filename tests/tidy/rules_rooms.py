@@ -22,6 +22,7 @@ MAY_KNOW = {
     "store/sql": {"base", "core", "store", "store/link"},
     "store/redis": {"base", "core", "store", "store/link", "tls", "url"},
     "store/postgres": {"base", "postgres", "store", "store/sql", "url"},
+    "store/mysql": {"base", "mysql", "store", "store/sql", "url"},
     "mysql": {"base", "db", "url"},
     "postgres": {"base", "url"},
     "db": {"base", "postgres", "sqlite"},

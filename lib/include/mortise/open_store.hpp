@@ -24,6 +24,8 @@ namespace mortise {
 /// | `redis+sentinel://HOST:PORT,HOST:PORT/NAME/DATABASE` | the primary that sentinels call NAME |
 /// | `postgresql://USER:PASSWORD@HOST:PORT/DATABASE?schema=S` | for all that reach that PostgreSQL
 /// server; several hosts may be given, of which the one that takes writes is used |
+/// | `mysql://USER:PASSWORD@HOST:PORT/DATABASE` (or `mariadb:`) | for all that reach that MariaDB
+/// or MySQL server |
 ///
 /// Options of the Redis store: `prefix`, `domain`, `min_replicas`, `allow_eviction`,
 /// `allow_unseen_restarts`, `assume_new`,
@@ -32,7 +34,8 @@ namespace mortise {
 /// of the URL. A URL in a message is without its password.
 ///
 /// Options of the PostgreSQL store: `schema`, `create`, `domain`, as in `postgres_store_config`,
-/// and those of `db::parse_postgres_url`.
+/// and those of `db::parse_postgres_url`. Options of the store at MariaDB and MySQL: `create`,
+/// `domain`, as in `mysql_store_config`, and those of `db::parse_mysql_url`.
 ///
 /// Characters of the path that are special in a URL (`%`, `?`, `#`, `&`, and in a login `@`, `:`,
 /// `/`) are written as `%XX`.

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "mysql/mysql_connect.hpp"
-
 #include "mortise/coro/clock.hpp"
 #include "mortise/coro/detail/with_code.hpp"
 #include "mortise/coro/event.hpp"
+#include "mysql/mysql_place.hpp"
 
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/cancel_after.hpp>
@@ -26,7 +25,8 @@ namespace {
 /// A look-up of a name, which Boost.Asio does on a thread of its own. It cannot be cancelled there,
 /// so whoever does not wait any longer leaves it behind.
 struct name_query {
-    explicit name_query(const asio::any_io_executor& executor) : resolver(executor), done(executor) {}
+    explicit name_query(const asio::any_io_executor& executor)
+        : resolver(executor), done(executor) {}
 
     asio::ip::tcp::resolver resolver;
     coro::event done;

@@ -4,10 +4,17 @@
 
 #include "mortise/coro/fwd.hpp"
 #include "mortise/db/mysql_config.hpp"
+#include "mysql/mysql_failure.hpp"
+#include "url/store_url.hpp"
 
+#include <boost/asio/awaitable.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/mysql/any_connection.hpp>
 #include <boost/mysql/connect_params.hpp>
+
+#include <chrono>
+#include <initializer_list>
+#include <string_view>
 
 namespace mortise::db::detail {
 
@@ -31,6 +38,22 @@ private:
     const std::shared_ptr<coro::time_source> time_;
     asio::ssl::context tls_;
 };
+
+/// Connects to the server of the place by one of the addresses of its name, within the limit.
+/// @param login all but the address.
+asio::awaitable<mysql_failure> connect(
+    boost::mysql::any_connection& connection,
+    const mysql_place& place,
+    boost::mysql::connect_params login,
+    std::chrono::milliseconds limit
+);
+
+bool is_mysql_scheme(std::string_view scheme) noexcept;
+
+/// Reads the settings of a session from a URL of that scheme.
+/// @param more options that are read elsewhere.
+/// @throws error `bad_url`, `bad_config`
+mysql_config mysql_config_of(const store_url& url, std::initializer_list<std::string_view> more);
 
 }  // namespace mortise::db::detail
 

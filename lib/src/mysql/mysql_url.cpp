@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "mysql/mysql_url.hpp"
-
 #include "mortise/error.hpp"
+#include "mysql/mysql_place.hpp"
 
 #include <string>
 

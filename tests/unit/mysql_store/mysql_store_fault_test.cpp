@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
 // What is done to a MariaDB server, and to its clients, while locks are held and waited for.
-#include "unit/mysql_store/mysql_store_world.hpp"
-#include "mortise/coro/time_source.hpp"
 #include "mortise/db/mysql_error.hpp"
 #include "support/machine_delay.hpp"
 #include "unit/mysql_store/mysql_store_world.hpp"
@@ -9,7 +7,6 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
@@ -20,16 +17,6 @@ namespace mortise::test {
 namespace {
 
 using namespace std::chrono_literals;
-
-asio::awaitable<void> nap(std::chrono::milliseconds span) {
-    asio::steady_timer timer(co_await asio::this_coro::executor, span);
-    co_await timer.async_wait(asio::use_awaitable);
-}
-
-asio::awaitable<void> until(std::function<bool()> so) {
-    while (!so())
-        co_await nap(2ms);
-}
 
 /// Clients that use the same locks, each several times.
 class rounds {
@@ -55,13 +42,13 @@ public:
 private:
     asio::awaitable<void> use(lock_client& locks) {
         for (unsigned round = 0; round < times_; ++round) {
-            const auto which = round % names_;
-            lease held = co_await locks.async_acquire("name" + std::to_string(which));
-            overlaps_ += held_[which]++ != 0 ? 1u : 0u;
-            stale_ += held.token().value <= tokens_[which] ? 1u : 0u;
-            tokens_[which] = held.token().value;
-            co_await nap(0ms);
-            --held_[which];
+            const auto place = round % names_;
+            lease held = co_await locks.async_acquire("name" + std::to_string(place));
+            overlaps_ += held_[place]++ != 0 ? 1u : 0u;
+            stale_ += held.token().value <= tokens_[place] ? 1u : 0u;
+            tokens_[place] = held.token().value;
+            co_await world_.nap(0ms);
+            --held_[place];
             co_await held.async_release();
         }
     }
@@ -118,7 +105,7 @@ protected:
     asio::awaitable<void> take() {
         first_ = co_await holder_->async_acquire("door");
         asio::co_spawn(world_->context(), wait(), asio::detached);
-        co_await until([&] { return first_.contended(); });
+        co_await world_->until([&] { return first_.contended(); });
     }
 
     asio::awaitable<void> wait() {
@@ -136,7 +123,7 @@ protected:
     asio::awaitable<void> hand_on() {
         const auto token = first_.token().value;
         co_await first_.async_release();
-        co_await until([&] { return served_; });
+        co_await world_->until([&] { return served_; });
         EXPECT_GT(second_.token().value, token);
         co_await second_.async_release();
         co_await holder_->async_stop();
@@ -217,7 +204,7 @@ TEST_F(MysqlStoreOutage, QuietConnectionsStay) {
     begin(server, 9s);
     const auto connections = "SELECT GROUP_CONCAT(command,' ',bell) FROM mortise_session";
     const auto before = world_->value_of(connections);
-    world_->run(nap(2'500ms));
+    world_->run(world_->nap(2'500ms));
     EXPECT_EQ(world_->value_of(connections), before);
     expect_continuation();
 }
@@ -230,10 +217,11 @@ TEST(MysqlStoreTables, LocksThatNobodyUsesAreDeletedBelowTheFloor) {
         in.value_of("UPDATE mortise_meta SET floor=1000,floor_at=1");
         in.value_of("INSERT INTO mortise_lock(name,stamp,base) VALUES('old',7,999),('new',7,"
                     "CAST(UNIX_TIMESTAMP()*1000000 AS SIGNED))");
-        co_await until([&] { return in.value_of("SELECT floor_at>1 FROM mortise_meta") == "1"; });
+        co_await in.until([&] { return in.value_of("SELECT floor_at>1 FROM mortise_meta") == "1"; }
+        );
         EXPECT_EQ(in.value_of("SELECT floor>1000 FROM mortise_meta"), "1");
         in.value_of("UPDATE mortise_meta SET floor_at=floor_at-15000000");
-        co_await until([&] { return in.value_of("SELECT COUNT(*) FROM mortise_lock") == "2"; });
+        co_await in.until([&] { return in.value_of("SELECT COUNT(*) FROM mortise_lock") == "2"; });
         EXPECT_EQ(in.value_of("SELECT COUNT(*) FROM mortise_lock WHERE name='old'"), "0");
         co_await held.async_release();
         co_await by.async_stop();
@@ -248,9 +236,7 @@ struct refusal {
 
 refusal refusal_of(mysql_store_world& world, const std::string& url) {
     refusal found;
-    lock_client locks(
-        world.context().get_executor(), make_mysql_store(parse_mysql_store_url(url))
-    );
+    lock_client locks(world.context().get_executor(), make_mysql_store(parse_mysql_store_url(url)));
     world.run([](lock_client& by, refusal& into) -> asio::awaitable<void> {
         auto trying = by.async_try_acquire("door", {}, asio::as_tuple(asio::deferred));
         auto tried = co_await std::move(trying);

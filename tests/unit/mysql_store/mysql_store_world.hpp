@@ -2,13 +2,14 @@
 #ifndef MORTISE_TESTS_UNIT_MYSQL_STORE_MYSQL_STORE_WORLD_HPP
 #define MORTISE_TESTS_UNIT_MYSQL_STORE_MYSQL_STORE_WORLD_HPP
 
+#include "mortise/coro/time_source.hpp"
 #include "mortise/lock_client.hpp"
 #include "mortise/store/mysql.hpp"
 #include "support/mariadb_server.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
-
+#include <boost/asio/use_awaitable.hpp>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -57,6 +58,14 @@ public:
         EXPECT_TRUE(done) << "the task does not end";
     }
 
+    asio::awaitable<void> nap(std::chrono::milliseconds span) {
+        co_await time_->async_wait_until(time_->now() + span, asio::use_awaitable);
+    }
+    asio::awaitable<void> until(std::function<bool()> so) {
+        while (!so())
+            co_await nap(std::chrono::milliseconds(2));
+    }
+
     bool run_until(
         const std::function<bool()>& so, std::chrono::seconds limit = std::chrono::seconds(60)
     ) {
@@ -71,6 +80,8 @@ private:
     mariadb_server& server_;
     const std::string database_;
     asio::io_context context_;
+    const std::shared_ptr<coro::time_source> time_ =
+        coro::make_boot_time_source(context_.get_executor());
 };
 
 }  // namespace mortise::test

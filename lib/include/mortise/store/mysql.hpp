@@ -44,11 +44,6 @@ mysql_store_config parse_mysql_store_url(std::string_view url);
 /// @throws error if the configuration cannot work.
 std::unique_ptr<store> make_mysql_store(mysql_store_config config);
 
-/// The statements that make the tables of a store, for an administrator: each ends with a
-/// semicolon and a new line. What is there already stays as it is.
-/// @throws error if the configuration cannot work.
-std::string mysql_store_tables(const mysql_store_config& config);
-
 }  // namespace mortise
 
 #endif

@@ -20,9 +20,10 @@ constexpr std::size_t locks_told = 64;
 // meanwhile. Both are one text, so that a kill between them is not lost: the second one reads the
 // number again.
 constexpr const char* question_text =
-    "SELECT s.changes,s.rings,s.told,l.* FROM mortise_session s LEFT JOIN ("
+    "SELECT s.changes,s.rings,s.notices,l.* FROM mortise_session s LEFT JOIN ("
     "(SELECT stamp,request id,base*{one} token,0 slot,queue>0 contended FROM mortise_lock "
-    "WHERE session={s} AND held=1) UNION ALL (SELECT w.stamp,w.request,w.token,w.slot,EXISTS(SELECT 1 FROM "
+    "WHERE session={s} AND held=1) UNION ALL (SELECT "
+    "w.stamp,w.request,w.token,w.slot,EXISTS(SELECT 1 FROM "
     "mortise_waiter o WHERE o.name=w.name AND o.granted=0 AND o.session<>w.session) "
     "FROM mortise_waiter w WHERE w.session={s} AND w.granted=1) LIMIT 64) l ON 1 WHERE s.id={s};"
     "SELECT IF(rings<>{rings},-1,GET_LOCK({own},10)) waited FROM mortise_session WHERE id={s}";
@@ -48,7 +49,7 @@ void bell::listen(core::session_key key, std::string own_lock, numbers known) {
     key_ = key;
     own_lock_ = std::move(own_lock);
     seen_ = known;
-    told_ = known.told;
+    notified_ = known.notices;
     asio::co_spawn(strand_, run(shared_from_this()), asio::detached);
 }
 
@@ -61,7 +62,7 @@ bell::numbers bell::numbers::of(const db::row& session) {
     numbers found;
     found.changes = static_cast<std::uint64_t>(session.integer("changes"));
     found.rings = static_cast<std::uint64_t>(session.integer("rings"));
-    found.told = static_cast<std::uint64_t>(session.integer("told"));
+    found.notices = static_cast<std::uint64_t>(session.integer("notices"));
     return found;
 }
 
@@ -70,10 +71,7 @@ mysql_parts bell::question() const {
     mysql_parts parts;
     parts.emplace_back(write_statement(
         question_text,
-        {{"s", key_},
-         {"one", one_base},
-         {"rings", seen_.rings},
-         {"own", as_bytes(own_lock_)}}
+        {{"s", key_}, {"one", one_base}, {"rings", seen_.rings}, {"own", as_bytes(own_lock_)}}
     ));
     return parts;
 }
@@ -111,8 +109,8 @@ bool bell::hear(const std::vector<db::query_result>& results) {
     const auto found = numbers::of(locks.front());
     const auto explained = tell_of_locks(locks);
     const auto changes = std::min<std::uint64_t>(found.changes - seen_.changes, locks_told);
-    const bool all_told = locks.size() < locks_told;
-    push(store_event::kind::look_again, changes - (all_told ? std::min(changes, explained) : 0));
+    const bool complete = locks.size() < locks_told;
+    push(store_event::kind::look_again, changes - (complete ? std::min(changes, explained) : 0));
     seen_ = found;
     tell_watcher();
     return true;
@@ -120,16 +118,16 @@ bool bell::hear(const std::vector<db::query_result>& results) {
 
 // A change that came before the session watches, and that it has heard of by its heartbeat, would
 // else be told late.
-void bell::watches(std::uint64_t told) {
+void bell::watches(std::uint64_t notices) {
     --beginning_;
-    told_ = std::max(told_, told);
+    notified_ = std::max(notified_, notices);
     tell_watcher();
 }
 
 void bell::tell_watcher() {
-    if (beginning_ != 0 || seen_.told <= told_)
+    if (beginning_ != 0 || seen_.notices <= notified_)
         return;
-    told_ = seen_.told;
+    notified_ = seen_.notices;
     push(store_event::kind::changed, 1);
 }
 

@@ -2,7 +2,6 @@
 #ifndef MORTISE_STORE_MYSQL_BELL_HPP
 #define MORTISE_STORE_MYSQL_BELL_HPP
 
-#include "core/lock_rows.hpp"
 #include "store/mysql/store_connection.hpp"
 #include "store/sql/sql_gateway.hpp"
 
@@ -20,13 +19,13 @@ namespace mortise::store_detail {
 ///
 /// The statement reads how often the session was rung, and if that number is the known one, waits
 /// for a named lock that the command connection of the session keeps. Whoever has a push for the
-/// session advances the number, commits, and then sends `KILL QUERY`. A kill before the statement comes after the commit, so the
-/// statement sees the new number; a later one ends the wait; one that comes too late hits the next
-/// statement, which is sent again. `SLEEP` must not be used to wait: its kill takes a mutex of the
-/// whole server, and takes seconds when many wait.
+/// session advances the number, commits, and then sends `KILL QUERY`. A kill before the statement
+/// comes after the commit, so the statement sees the new number; a later one ends the wait; one
+/// that comes too late hits the next statement, which is sent again. `SLEEP` must not be used to
+/// wait: its kill takes a mutex of the whole server, and takes seconds when many wait.
 ///
-/// The answer names the locks that the session holds, as far as they are few, so a grant needs no
-/// second message. What it does not explain becomes `look_again`.
+/// The answer has the locks that the session holds, as far as they are few, so a grant needs no
+/// second message. What their marks do not explain becomes `look_again`.
 ///
 /// @par Threads   The strand.
 /// @par Lifetimes Owned by a `shared_ptr`; its coroutine keeps it.
@@ -39,8 +38,8 @@ public:
         static numbers of(const db::row& session);
 
         std::uint64_t changes = 0;
-        std::uint64_t rings = 0;  ///< With each push.
-        std::uint64_t told = 0;   ///< With each change that it was told of because it watched.
+        std::uint64_t rings = 0;    ///< With each push.
+        std::uint64_t notices = 0;  ///< With each change that it was told of because it watched.
     };
 
     /// @param ended called when the connection has ended by itself.
@@ -60,8 +59,8 @@ public:
 
     /// The session is about to watch: what it is told from now on is held back until `watches`.
     void will_watch() noexcept { ++beginning_; }
-    /// It watches, and was told so often before.
-    void watches(std::uint64_t told);
+    /// It watches, and has had so many notices before.
+    void watches(std::uint64_t notices);
     void close() noexcept;
 
 private:
@@ -80,8 +79,8 @@ private:
     core::session_key key_ = 0;
     std::string own_lock_;
     numbers seen_;
-    std::uint64_t told_ = 0;      ///< So many changes need not be told any more.
-    std::uint64_t beginning_ = 0; ///< Calls of `will_watch` without `watches`.
+    std::uint64_t notified_ = 0;             ///< So many changes need not be told any more.
+    std::uint64_t beginning_ = 0;            ///< Calls of `will_watch` without `watches`.
     std::map<request_id, sql_stamp> known_;  ///< The grants of the newest answer.
     bool closed_ = false;
 };

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mortise/store/mysql.hpp"
-#include "mysql/mysql_url.hpp"
+#include "mysql/mysql_place.hpp"
 #include "store/mysql/mysql_server.hpp"
-#include "store/mysql/tables.hpp"
 #include "store/store_domain.hpp"
 #include "url/store_opener.hpp"
 
@@ -15,9 +14,7 @@ namespace {
 void check(const mysql_store_config& config) {
     store_detail::check_wanted_domain(config.domain);
     if (config.server.database.empty())
-        throw error(
-            errc::bad_config, "database", "name it, as in mysql://USER@HOST/mortise"
-        );
+        throw error(errc::bad_config, "database", "name it, as in mysql://USER@HOST/mortise");
     if (config.server.connect_max <= std::chrono::milliseconds::zero() ||
         config.server.connect_max > std::chrono::hours(24))
         throw error(errc::bad_config, "connect_max", "use one millisecond to one day");
@@ -48,14 +45,6 @@ std::unique_ptr<store> make_mysql_store(mysql_store_config config) {
     );
 }
 
-std::string mysql_store_tables(const mysql_store_config& config) {
-    check(config);
-    std::string text;
-    for (const auto& each : store_detail::mysql_tables())
-        text += each + ";\n";
-    return text + store_detail::mysql_first_rows(config.domain) + ";\n";
-}
-
 }  // namespace mortise
 
 namespace {
@@ -64,7 +53,16 @@ std::unique_ptr<mortise::store> open_mysql(const mortise::store_url& url) {
     return mortise::make_mysql_store(mortise::config_of(url));
 }
 
+std::string tables_of_mysql(const mortise::store_url& url) {
+    const auto config = mortise::config_of(url);
+    mortise::check(config);
+    std::string text;
+    for (const auto& each : mortise::store_detail::mysql_tables())
+        text += each + ";\n";
+    return text + mortise::store_detail::mysql_first_rows(config.domain) + ";\n";
+}
+
 }  // namespace
 
 constinit const mortise::store_detail::store_opener mortise_mysql_opener{
-    &mortise::db::detail::is_mysql_scheme, "mysql://HOST/DATABASE", &open_mysql};
+    &mortise::db::detail::is_mysql_scheme, "mysql://HOST/DATABASE", &open_mysql, &tables_of_mysql};

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/mysql/mysql_server.hpp"
 
-#include "store/mysql/mysql_store_wire.hpp"
 #include "store/mysql/statement_text.hpp"
 
 #include <chrono>
@@ -15,7 +14,8 @@ namespace {
 // If the log was flushed by each commit and this is the same server, nothing was forgotten.
 // Otherwise, nothing is granted until those who may believe in a lease have stopped to do so.
 constexpr const char* begin_run =
-    "BEGIN;SELECT durable AND server=@@server_id AND @@innodb_flush_log_at_trx_commit=1 INTO @whole "
+    "BEGIN;SELECT durable AND server=@@server_id AND @@innodb_flush_log_at_trx_commit=1 INTO "
+    "@whole "
     "FROM mortise_meta WHERE one=1 FOR UPDATE;"
     "SELECT COUNT(*) INTO @runs FROM mortise_run WHERE server=@@server_id;"
     "UPDATE mortise_meta SET incarnation={incarnation},quarantine=GREATEST(quarantine,"
@@ -71,7 +71,8 @@ constexpr const char* go_on =
 constexpr const char* beat_text =
     "UPDATE mortise_session SET deadline=" MORTISE_NOW "+ttl*1000 WHERE id={s} AND generation={g} "
     "AND dead=0 AND deadline>" MORTISE_NOW ";"
-    "INSERT INTO mortise_ttl SELECT s.ttl,s.deadline+60000000 FROM mortise_session s WHERE s.id={s} "
+    "INSERT INTO mortise_ttl SELECT s.ttl,s.deadline+60000000 FROM mortise_session s WHERE "
+    "s.id={s} "
     "AND NOT EXISTS(SELECT 1 FROM mortise_ttl t WHERE t.ttl=s.ttl AND t.until>=s.deadline) "
     "ON DUPLICATE KEY UPDATE until=GREATEST(until,VALUES(until));"
     "SELECT s.changes changes,HEX(m.incarnation) incarnation,"
@@ -91,10 +92,13 @@ constexpr const char* beat_text =
     "SELECT DISTINCT name FROM mortise_waiter WHERE ends<=" MORTISE_NOW " LIMIT 16;"
     "UPDATE mortise_meta SET floor=GREATEST(floor," MORTISE_NOW "-60000000),floor_at=" MORTISE_NOW
     " WHERE one=1 AND floor_at<" MORTISE_NOW "-30000000;"
-    "SELECT IF(floor_at<" MORTISE_NOW "-10000000,floor,0) INTO @floor FROM mortise_meta WHERE one=1;"
-    "SELECT name old FROM (SELECT * FROM mortise_lock WHERE name>@after ORDER BY name LIMIT 64) page "
+    "SELECT IF(floor_at<" MORTISE_NOW
+    "-10000000,floor,0) INTO @floor FROM mortise_meta WHERE one=1;"
+    "SELECT name old FROM (SELECT * FROM mortise_lock WHERE name>@after ORDER BY name LIMIT 64) "
+    "page "
     "WHERE " MORTISE_OLD ";"
-    "SELECT MAX(name) INTO @last FROM (SELECT name FROM mortise_lock WHERE name>@after ORDER BY name "
+    "SELECT MAX(name) INTO @last FROM (SELECT name FROM mortise_lock WHERE name>@after ORDER BY "
+    "name "
     "LIMIT 64) page;SET @after=IFNULL(@last,'');"
     "SELECT 1 reopen FROM mortise_session WHERE id={s} AND opens=" MORTISE_NEVER
     " AND NOT EXISTS(SELECT 1 FROM mortise_watch)";
@@ -167,9 +171,9 @@ sql_message mysql_server::prove(const session_start& start) const {
 sql_message mysql_server::beat(sql_actor actor) const {
     constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
     sql_message message;
-    message.add(write_statement(
-        beat_text, {{"s", actor.key}, {"g", actor.generation}, {"never", never}}
-    ));
+    message.add(
+        write_statement(beat_text, {{"s", actor.key}, {"g", actor.generation}, {"never", never}})
+    );
     return message;
 }
 
@@ -212,11 +216,12 @@ sql_message mysql_server::watch(sql_actor actor) const {
     sql_message message;
     message.add(write_statement(
         "SET @watcher=NULL;BEGIN;SELECT one INTO @one FROM mortise_meta WHERE one=1 FOR UPDATE;"
-        "SELECT id INTO @watcher FROM mortise_session WHERE id={s} AND generation={g} AND dead=0 AND "
+        "SELECT id INTO @watcher FROM mortise_session WHERE id={s} AND generation={g} AND dead=0 "
+        "AND "
         "deadline>" MORTISE_NOW " FOR UPDATE;"
         "INSERT IGNORE INTO mortise_watch SELECT {s} FROM mortise_meta WHERE @watcher={s};"
         "UPDATE mortise_session SET opens=" MORTISE_NEVER " WHERE @watcher={s};COMMIT;"
-        "SELECT told FROM mortise_session WHERE id=@watcher",
+        "SELECT notices FROM mortise_session WHERE id=@watcher",
         {{"s", actor.key}, {"g", actor.generation}}
     ));
     message.watches = true;

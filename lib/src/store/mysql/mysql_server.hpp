@@ -19,8 +19,8 @@ struct mysql_facts {
     bool renumbered = false;  ///< Something between us and the server numbers connections anew.
 };
 
-/// The statements of MariaDB and MySQL. A step with values is a prepared statement; one without is a
-/// text of several statements, whose answers with columns follow each other.
+/// The statements of MariaDB and MySQL. A step with values is a prepared statement; one without is
+/// a text of several statements, whose answers with columns follow each other.
 ///
 /// Who may act: the command connection of a session keeps a named lock at the server for as long as
 /// it lives, and `prove` ends the older connection and then takes that lock over. So nothing of an
@@ -81,6 +81,30 @@ private:
 
 /// The bytes of an id.
 std::string bytes_of(const random_id& id);
+
+/// The format of the tables. Clients of the same format work together.
+inline constexpr std::int64_t mysql_format = 1;
+
+/// The statements that make the tables; all of them may be repeated. They need the right to create
+/// tables, and nothing else.
+std::vector<std::string> mysql_tables();
+
+/// The statement that makes a store of the tables, if they are none yet.
+/// @param wanted the domain of its tokens; empty: one made from the random id of the store.
+std::string mysql_first_rows(const std::string& wanted);
+
+/// A connection to the server; that of a session has a bell beside it.
+///
+/// A row `ring` of an answer names a connection whose statement is to be killed, after the commit;
+/// a row `old` a lock to delete; a row `reopen` says that the short ways are closed, and nobody
+/// watches.
+std::shared_ptr<sql_wire> make_mysql_store_wire(
+    sql_use use,
+    const asio::any_io_executor& strand,
+    const mysql_store_config& config,
+    std::shared_ptr<mysql_facts> facts,
+    sql_wire_events events
+);
 
 }  // namespace mortise::store_detail
 

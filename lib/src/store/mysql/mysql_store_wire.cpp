@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "store/mysql/mysql_store_wire.hpp"
-
 #include "mortise/db/mysql_error.hpp"
 #include "mortise/detail/secret.hpp"
 #include "store/mysql/bell.hpp"
+#include "store/mysql/mysql_server.hpp"
 #include "store/mysql/statement_text.hpp"
 #include "store/mysql/store_connection.hpp"
-#include "store/mysql/tables.hpp"
 
 #include <boost/asio/post.hpp>
 
@@ -56,9 +54,10 @@ constexpr const char* reopen_text =
     " AND NOT EXISTS(SELECT 1 FROM mortise_watch);COMMIT";
 
 error_code meaning_of(const error_code& code) {
-    const auto* const found = std::find_if(
-        std::begin(meanings), std::end(meanings), [&](const auto& each) { return is(code, each.number); }
-    );
+    const auto* const found =
+        std::find_if(std::begin(meanings), std::end(meanings), [&](const auto& each) {
+            return is(code, each.number);
+        });
     return found == std::end(meanings) ? code : error_code(found->code);
 }
 
@@ -203,11 +202,10 @@ asio::awaitable<mysql_failure> mysql_store_wire::learn() {
     constexpr std::int64_t oldest_mariadb = 1005;
     constexpr std::int64_t oldest_mysql = 800;
     std::vector<db::query_result> found;
-    auto asking = ask(
-        "SELECT CONNECTION_ID() number,VERSION() version,"
-        "@@innodb_flush_log_at_trx_commit flushes,@@read_only read_only",
-        found
-    );
+    auto asking =
+        ask("SELECT CONNECTION_ID() number,VERSION() version,"
+            "@@innodb_flush_log_at_trx_commit flushes,@@read_only read_only",
+            found);
     const auto failed = co_await std::move(asking);
     if (failed.code)
         co_return failed;
@@ -266,15 +264,15 @@ asio::awaitable<mysql_failure> mysql_store_wire::make_tables() {
 asio::awaitable<error_code> mysql_store_wire::hear(core::session_key key) {
     const auto kept = shared_from_this();
     std::vector<db::query_result> found;
-    auto asking = ask(
-        write_statement(
-            "UPDATE mortise_session SET bell={bell} WHERE id={s} AND command=CONNECTION_ID();"
-            "SELECT CONCAT('mortise-',LEFT(HEX(m.store),12),'-',s.id) own,s.changes,s.rings,s.told "
-            "FROM mortise_meta m JOIN mortise_session s ON s.id={s}",
-            {{"s", key}, {"bell", facts_->renumbered ? 0u : bell_->connection()->number()}}
-        ),
-        found
-    );
+    auto asking =
+        ask(write_statement(
+                "UPDATE mortise_session SET bell={bell} WHERE id={s} AND command=CONNECTION_ID();"
+                "SELECT CONCAT('mortise-',LEFT(HEX(m.store),12),'-',s.id) "
+                "own,s.changes,s.rings,s.notices "
+                "FROM mortise_meta m JOIN mortise_session s ON s.id={s}",
+                {{"s", key}, {"bell", facts_->renumbered ? 0u : bell_->connection()->number()}}
+            ),
+            found);
     const auto failed = co_await std::move(asking);
     if (failed.code)
         co_return remember(failed);
@@ -296,8 +294,8 @@ asio::awaitable<result<sql_results>> mysql_store_wire::send(sql_message message)
     auto found = co_await std::move(sending);
     if (watches) {
         const bool known = found && !found->empty() && !found->front().empty();
-        const auto told = known ? found->front().first().integer("told") : 0;
-        bell_->watches(static_cast<std::uint64_t>(told));
+        const auto notices = known ? found->front().first().integer("notices") : 0;
+        bell_->watches(static_cast<std::uint64_t>(notices));
     }
     co_return found;
 }

@@ -17,7 +17,8 @@ using std::chrono::microseconds;
 // A row of a lock that was made to be locked has no stamp. `rest` has two bits: the lock is mixed;
 // its row is reserved (see `load`).
 #define MORTISE_LOCK_COLUMNS                                                                       \
-    "k.name name,NULLIF(l.stamp,0) stamp,IF(l.held=1,l.session,NULL) holder,l.request request,l.base base,"          \
+    "k.name name,NULLIF(l.stamp,0) stamp,IF(l.held=1,l.session,NULL) holder,l.request "            \
+    "request,l.base base,"                                                                         \
     "l.queue queue,l.last last,l.rest&1 rest," MORTISE_NOW " now,m.floor floor,m.domain domain,"   \
     "GREATEST(IFNULL(r.quarantine," MORTISE_NOW "+1000000)-" MORTISE_NOW ",0) quarantine"
 #define MORTISE_ENTRY_COLUMNS                                                                      \
@@ -35,22 +36,24 @@ using std::chrono::microseconds;
 #define MORTISE_THIS "(SELECT {n} name) k LEFT JOIN mortise_lock l ON l.name=k.name"
 #define MORTISE_SOME                                                                               \
     "(SELECT name FROM mortise_lock WHERE name>{after} AND "                                       \
-    "(held=1 OR queue>0 OR rest&1<>0) ORDER BY name LIMIT {limit}) k "                \
+    "(held=1 OR queue>0 OR rest&1<>0) ORDER BY name LIMIT {limit}) k "                             \
     "JOIN mortise_lock l ON l.name=k.name"
 
 // One statement, which sees one snapshot: the entries, and the lock with its holder.
 #define MORTISE_READ(locks)                                                                        \
-    "(SELECT " MORTISE_LOCK_COLUMNS "," MORTISE_ENTRY_COLUMNS "," MORTISE_PARTY_COLUMNS " FROM "   \
-    locks MORTISE_STORE_ROWS "JOIN mortise_waiter w ON w.name=k.name "                             \
+    "(SELECT " MORTISE_LOCK_COLUMNS "," MORTISE_ENTRY_COLUMNS "," MORTISE_PARTY_COLUMNS            \
+    " FROM " locks MORTISE_STORE_ROWS "JOIN mortise_waiter w ON w.name=k.name "                    \
     "LEFT JOIN mortise_session s ON s.id=w.session) UNION ALL "                                    \
-    "(SELECT " MORTISE_LOCK_COLUMNS "," MORTISE_NO_ENTRY("IF(l.held=1,l.session,NULL)") "," MORTISE_PARTY_COLUMNS    \
-    " FROM " locks MORTISE_STORE_ROWS "LEFT JOIN mortise_session s ON s.id=l.session)"
+    "(SELECT " MORTISE_LOCK_COLUMNS "," MORTISE_NO_ENTRY("IF(l.held=1,l.session,NULL)"             \
+    ) "," MORTISE_PARTY_COLUMNS " FROM " locks MORTISE_STORE_ROWS                                  \
+      "LEFT JOIN mortise_session s ON s.id=l.session)"
 
 constexpr const char* load_text = MORTISE_READ(MORTISE_THIS);
 constexpr const char* load_with_actor =
-    MORTISE_READ(MORTISE_THIS) " UNION ALL (SELECT " MORTISE_LOCK_COLUMNS "," MORTISE_NO_ENTRY("{s}")
-    "," MORTISE_PARTY_COLUMNS " FROM " MORTISE_THIS MORTISE_STORE_ROWS
-    "JOIN mortise_session s ON s.id={s})";
+    MORTISE_READ(MORTISE_THIS) " UNION ALL (SELECT " MORTISE_LOCK_COLUMNS
+                               "," MORTISE_NO_ENTRY("{s}") "," MORTISE_PARTY_COLUMNS
+                                                           " FROM " MORTISE_THIS MORTISE_STORE_ROWS
+                                                           "JOIN mortise_session s ON s.id={s})";
 constexpr const char* list_text = MORTISE_READ(MORTISE_SOME) " ORDER BY name";
 
 // The reservation is a row's own, and ends by time: nothing is locked between this message and the
@@ -76,7 +79,8 @@ constexpr const char* write_entry =
     "{slot},{ends} FROM mortise_meta WHERE @ok=1;";
 
 constexpr const char* write_lock =
-    "UPDATE mortise_lock SET stamp={o},session=IFNULL({holder},session),held={held},request={r},base={b},queue={queue},"
+    "UPDATE mortise_lock SET "
+    "stamp={o},session=IFNULL({holder},session),held={held},request={r},base={b},queue={queue},"
     "last={last},rest={rest},locker=0,until=0 WHERE @ok=1 AND name={n};";
 
 constexpr const char* write_record =
@@ -89,7 +93,8 @@ constexpr const char* entries_text =
     "generation,IFNULL(s.changes,0) changes," MORTISE_NOW " now,e.* FROM (SELECT {s} own) k "
     "LEFT JOIN mortise_session s ON s.id=k.own LEFT JOIN ("
     "(SELECT session,name,0 ordinal,1 granted,request id,0 mode,0 capacity,NULL hold_max,"
-    "base*{one} token,0 slot,NULL since,queue>0 contended FROM mortise_lock WHERE session={s} AND held=1) "
+    "base*{one} token,0 slot,NULL since,queue>0 contended FROM mortise_lock WHERE session={s} AND "
+    "held=1) "
     "UNION ALL (SELECT w.session,w.name,w.ordinal,w.granted,w.request,w.mode,w.capacity,w.hold_max,"
     "w.token,w.slot,w.since,EXISTS(SELECT 1 FROM mortise_waiter o WHERE o.name=w.name AND "
     "o.granted=0 AND o.session<>w.session) FROM mortise_waiter w WHERE w.session={s}) "
@@ -196,8 +201,8 @@ std::string row_text(const sql_lock_change& change) {
     );
 }
 
-// Advances sessions, in the order of their keys, and names the connections to ring afterwards: those
-// of the sessions that get pushes, and of the watchers, who watch no longer.
+// Advances sessions, in the order of their keys, and names the connections to ring afterwards:
+// those of the sessions that get pushes, and of the watchers, who watch no longer.
 std::string ring_text(const sql_lock_change& change) {
     auto counts = change.changes;
     std::string keys = "0";
@@ -215,7 +220,8 @@ std::string ring_text(const sql_lock_change& change) {
     }
     const std::string watchers = "(SELECT session FROM mortise_watch)";
     if (change.visible)
-        text += "UPDATE mortise_session SET rings=rings+1,told=told+1 WHERE @ok=1 AND id IN" + watchers + ";";
+        text += "UPDATE mortise_session SET rings=rings+1,notices=notices+1 WHERE @ok=1 AND id IN" +
+                watchers + ";";
     else if (change.pushes.empty())
         return text;
     text += "SELECT s.bell ring FROM mortise_session s WHERE @ok=1 AND s.bell<>0 AND (s.id IN(" +
@@ -282,16 +288,15 @@ sql_message mysql_server::store(const sql_lock_change& change, row_lock) const {
 sql_message mysql_server::entries(core::session_key key, std::size_t limit) const {
     constexpr std::int64_t one_base = std::int64_t(1) << fencing_token::sequence_bits;
     sql_message message;
-    message.add(write_statement(
-        entries_text, {{"s", key}, {"limit", limit_of(limit)}, {"one", one_base}}
-    ));
+    message.add(
+        write_statement(entries_text, {{"s", key}, {"limit", limit_of(limit)}, {"one", one_base}})
+    );
     return message;
 }
 
 sql_message mysql_server::list(const std::string& after, std::size_t limit) const {
     sql_message message;
-    message.add(
-        write_statement(list_text, {{"after", as_bytes(after)}, {"limit", limit_of(limit)}})
+    message.add(write_statement(list_text, {{"after", as_bytes(after)}, {"limit", limit_of(limit)}})
     );
     return message;
 }
@@ -302,8 +307,7 @@ sql_message mysql_server::breaks(const std::string& name, std::size_t limit) con
         text += "WHERE name={n} ";
     sql_message message;
     message.add(write_statement(
-        text + "ORDER BY id DESC LIMIT {limit}",
-        {{"n", as_bytes(name)}, {"limit", limit_of(limit)}}
+        text + "ORDER BY id DESC LIMIT {limit}", {{"n", as_bytes(name)}, {"limit", limit_of(limit)}}
     ));
     return message;
 }

@@ -39,66 +39,76 @@ constexpr const char* take_again =
 
 constexpr const char* take_alone =
     "INSERT INTO mortise_lock(name,stamp,session,request,base,held) "
-    "SELECT ?,?,s.id,?,GREATEST(" MORTISE_NOW ",m.floor),1 " MORTISE_INSERT_OF("?", "?") " "
-    MORTISE_TAKE_FREE " RETURNING 1 granted,IF(stamp=?,base,NULL) base,0 ordinal,0 queue";
+    "SELECT ?,?,s.id,?,GREATEST(" MORTISE_NOW ",m.floor),1 " MORTISE_INSERT_OF(
+        "?", "?"
+    ) " " MORTISE_TAKE_FREE " RETURNING 1 granted,IF(stamp=?,base,NULL) base,0 ordinal,0 queue";
 
 // For MySQL, which has no RETURNING.
 constexpr const char* take_plainly =
     "INSERT INTO mortise_lock(name,stamp,session,request,base,held) "
-    "SELECT {n},{o},s.id,{r},GREATEST(" MORTISE_NOW ",m.floor),1 " MORTISE_INSERT_OF("{s}", "{g}")
-    " " MORTISE_TAKE_FREE ";SELECT 1 granted,base,0 ordinal,0 queue FROM mortise_lock "
-    "WHERE name={n} AND stamp={o}";
+    "SELECT {n},{o},s.id,{r},GREATEST(" MORTISE_NOW ",m.floor),1 " MORTISE_INSERT_OF(
+        "{s}", "{g}"
+    ) " " MORTISE_TAKE_FREE ";SELECT 1 granted,base,0 ordinal,0 queue FROM mortise_lock "
+      "WHERE name={n} AND stamp={o}";
 
-// The result is read before the commit, after which others may change the stamp. Who joins keeps the
-// mark of a grant that its holder may not have heard of, and is told of to the holder if it is the
-// first that waits.
+// The result is read before the commit, after which others may change the stamp. Who joins keeps
+// the mark of a grant that the holder may not have heard of; the first that waits leaves another.
 constexpr const char* take_or_join =
     "BEGIN;INSERT INTO mortise_lock(name,stamp,session,request,base,held) "
-    "SELECT {n},{o},s.id,{r},GREATEST(" MORTISE_NOW ",m.floor),1 " MORTISE_INSERT_OF("{s}", "{g}")
-    " ON DUPLICATE KEY UPDATE stamp=IF(rest<>0,stamp,IF(held=0,IF(queue=0,{o},stamp),"
-    "IF((SELECT 1 FROM mortise_session h WHERE h.id=mortise_lock.session AND " MORTISE_ABLE("h")
-    "),{j}|(stamp&{granted})|IF(queue=0,{contended},0),stamp))),"
-    "base=IF(stamp={o},GREATEST(base+1,VALUES(base)),base),"
-    "request=IF(stamp={o},{r},request),session=IF(stamp={o},{s},mortise_lock.session),"
-    "held=IF(stamp={o},1,held),"
-    "queue=queue+(" MORTISE_JOINED("stamp") "),last=last+(" MORTISE_JOINED("stamp") ");"
-    "INSERT INTO mortise_waiter(name,ordinal,session,request,since) "
-    "SELECT name,last,{s},{r}," MORTISE_NOW " FROM mortise_lock WHERE name={n} AND "
-    MORTISE_JOINED("stamp") ";SET @bell=0,@holder=NULL;"
-    "SELECT s.id,s.bell INTO @holder,@bell FROM mortise_lock l "
-    "JOIN mortise_session s ON s.id=l.session "
-    "WHERE l.name={n} AND " MORTISE_JOINED("l.stamp") " AND l.queue=1;"
-    "UPDATE mortise_session SET changes=changes+1,rings=rings+1 WHERE id=@holder;"
-    "SELECT stamp={o} granted,base,last ordinal,queue FROM mortise_lock "
-    "WHERE name={n} AND (stamp={o} OR " MORTISE_JOINED("stamp") ");COMMIT";
+    "SELECT {n},{o},s.id,{r},GREATEST(" MORTISE_NOW ",m.floor),1 " MORTISE_INSERT_OF(
+        "{s}", "{g}"
+    ) " ON DUPLICATE KEY UPDATE stamp=IF(rest<>0,stamp,IF(held=0,IF(queue=0,{o},stamp),"
+      "IF((SELECT 1 FROM mortise_session h WHERE h.id=mortise_lock.session AND " MORTISE_ABLE("h"
+      ) "),{j}|(stamp&{granted})|IF(queue=0,{contended},0),stamp))),"
+        "base=IF(stamp={o},GREATEST(base+1,VALUES(base)),base),"
+        "request=IF(stamp={o},{r},request),session=IF(stamp={o},{s},mortise_lock.session),"
+        "held=IF(stamp={o},1,held),"
+        "queue=queue+(" MORTISE_JOINED("stamp") "),last=last+(" MORTISE_JOINED("stamp"
+        ) ");"
+          "INSERT INTO mortise_waiter(name,ordinal,session,request,since) "
+          "SELECT name,last,{s},{r}," MORTISE_NOW
+          " FROM mortise_lock WHERE name={n} AND " MORTISE_JOINED("stamp"
+          ) ";SET @bell=0,@holder=NULL;"
+            "SELECT s.id,s.bell INTO @holder,@bell FROM mortise_lock l "
+            "JOIN mortise_session s ON s.id=l.session "
+            "WHERE l.name={n} AND " MORTISE_JOINED("l.stamp"
+            ) " AND l.queue=1;"
+              "UPDATE mortise_session SET changes=changes+1,rings=rings+1 WHERE id=@holder;"
+              "SELECT stamp={o} granted,base,last ordinal,queue FROM mortise_lock "
+              "WHERE name={n} AND (stamp={o} OR " MORTISE_JOINED("stamp") ");COMMIT";
 
-constexpr const char* release_text =
-    "UPDATE mortise_lock SET stamp=?,held=0 WHERE name=? AND session=? AND held=1 AND request=? AND "
-    "base=? AND queue=0 AND rest=0 AND " MORTISE_ACTS("?", "?");
+constexpr const char* release_text = "UPDATE mortise_lock SET stamp=?,held=0 WHERE name=? AND "
+                                     "session=? AND held=1 AND request=? AND "
+                                     "base=? AND queue=0 AND rest=0 AND " MORTISE_ACTS("?", "?");
 
 constexpr const char* pass_on_text =
     "BEGIN;SET @ok=0,@w=NULL,@q=NULL,@o=NULL,@bell=0;"
     "SELECT 1 INTO @ok FROM mortise_lock WHERE name={n} AND session={s} AND held=1 AND "
-    "request={r} AND base={b} AND rest=0 AND " MORTISE_ACTS("{s}", "{g}") " FOR UPDATE;"
-    "SELECT w.ordinal,w.session,w.request,s.bell INTO @o,@w,@q,@bell "
-    "FROM mortise_waiter w JOIN mortise_session s ON s.id=w.session "
-    "WHERE @ok=1 AND w.name={n} AND " MORTISE_ABLE("s") " ORDER BY w.ordinal LIMIT 1;"
-    "DELETE FROM mortise_waiter WHERE name={n} AND ordinal=@o;"
-    "UPDATE mortise_lock SET stamp={o},session=IFNULL(@w,session),held=@w IS NOT NULL,"
-    "request=IFNULL(@q,request),base=IF(@w IS NULL,base,GREATEST(base+1," MORTISE_NOW ")),"
-    "queue=queue-(@w IS NOT NULL) "
-    "WHERE @ok=1 AND name={n} AND (@w IS NOT NULL OR queue=0);SET @ok=ROW_COUNT();"
-    "UPDATE mortise_session SET changes=changes+1,rings=rings+1 WHERE id=@w;COMMIT;"
-    "SELECT 1 done FROM mortise_meta WHERE @ok=1";
+    "request={r} AND base={b} AND rest=0 AND " MORTISE_ACTS(
+        "{s}", "{g}"
+    ) " FOR UPDATE;"
+      "SELECT w.ordinal,w.session,w.request,s.bell INTO @o,@w,@q,@bell "
+      "FROM mortise_waiter w JOIN mortise_session s ON s.id=w.session "
+      "WHERE @ok=1 AND w.name={n} AND " MORTISE_ABLE("s"
+      ) " ORDER BY w.ordinal LIMIT 1;"
+        "DELETE FROM mortise_waiter WHERE name={n} AND ordinal=@o;"
+        "UPDATE mortise_lock SET stamp={o},session=IFNULL(@w,session),held=@w IS NOT NULL,"
+        "request=IFNULL(@q,request),base=IF(@w IS NULL,base,GREATEST(base+1," MORTISE_NOW ")),"
+        "queue=queue-(@w IS NOT NULL) "
+        "WHERE @ok=1 AND name={n} AND (@w IS NOT NULL OR queue=0);SET @ok=ROW_COUNT();"
+        "UPDATE mortise_session SET changes=changes+1,rings=rings+1 WHERE id=@w;COMMIT;"
+        "SELECT 1 done FROM mortise_meta WHERE @ok=1";
 
 constexpr const char* withdraw_text =
-    "BEGIN;SET @ok=0;SELECT 1 INTO @ok FROM mortise_lock WHERE name={n} AND rest=0 AND "
-    MORTISE_ACTS("{s}", "{g}") " FOR UPDATE;"
-    "DELETE FROM mortise_waiter WHERE @ok=1 AND name={n} AND ordinal={w} AND session={s} AND "
-    "request={r};SET @left=ROW_COUNT();"
-    "UPDATE mortise_lock SET stamp={o},queue=queue-1 WHERE @left=1 AND name={n};"
-    "SELECT @left=1 erased,held=1 AND session={s} AND request={r} granted,base FROM mortise_lock "
-    "WHERE name={n} AND @ok=1;COMMIT";
+    "BEGIN;SET @ok=0;SELECT 1 INTO @ok FROM mortise_lock WHERE name={n} AND rest=0 "
+    "AND " MORTISE_ACTS(
+        "{s}", "{g}"
+    ) " FOR UPDATE;"
+      "DELETE FROM mortise_waiter WHERE @ok=1 AND name={n} AND ordinal={w} AND session={s} AND "
+      "request={r};SET @left=ROW_COUNT();"
+      "UPDATE mortise_lock SET stamp={o},queue=queue-1 WHERE @left=1 AND name={n};"
+      "SELECT @left=1 erased,held=1 AND session={s} AND request={r} granted,base FROM mortise_lock "
+      "WHERE name={n} AND @ok=1;COMMIT";
 
 }  // namespace
 
@@ -120,9 +130,7 @@ sql_message mysql_server::take(
         ));
         message.add("KILL QUERY @bell");
     } else if (used_.erase(name) != 0) {
-        message.add(
-            take_again, stamp, id, actor.key, db::blob(name), actor.key, actor.generation
-        );
+        message.add(take_again, stamp, id, actor.key, db::blob(name), actor.key, actor.generation);
     } else if (facts_->mariadb) {
         const db::blob bytes(name);
         message.add(take_alone, bytes, stamp, id, actor.key, actor.generation, stamp);
@@ -148,9 +156,7 @@ sql_message mysql_server::release(
     used_.insert(name);
     sql_message message;
     const db::blob bytes(name);
-    message.add(
-        release_text, stamp, bytes, actor.key, id, base, actor.key, actor.generation
-    );
+    message.add(release_text, stamp, bytes, actor.key, id, base, actor.key, actor.generation);
     return message;
 }
 
@@ -172,11 +178,7 @@ sql_message mysql_server::pass_on(
 }
 
 sql_message mysql_server::withdraw(
-    sql_actor actor,
-    const std::string& name,
-    request_id id,
-    std::uint64_t ordinal,
-    sql_stamp stamp
+    sql_actor actor, const std::string& name, request_id id, std::uint64_t ordinal, sql_stamp stamp
 ) const {
     sql_message message;
     message.add(write_statement(

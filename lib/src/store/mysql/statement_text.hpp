@@ -41,9 +41,8 @@ inline boost::mysql::blob_view as_bytes(std::string_view bytes) noexcept {
 }
 
 /// The text with each `{name}` replaced by the value of that name.
-inline std::string write_statement(
-    std::string_view text, std::initializer_list<boost::mysql::format_arg> values
-) {
+inline std::string
+write_statement(std::string_view text, std::initializer_list<boost::mysql::format_arg> values) {
     // The character set and the escapes concern values that are texts: there are none.
     constexpr boost::mysql::format_options options{boost::mysql::utf8mb4_charset, true};
     return boost::mysql::format_sql(options, boost::mysql::runtime(text), values);

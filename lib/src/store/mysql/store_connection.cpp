@@ -3,7 +3,6 @@
 
 #include "mortise/coro/detail/with_code.hpp"
 #include "mortise/db/mysql_error.hpp"
-#include "mysql/mysql_connect.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -30,7 +29,8 @@ using db::detail::mysql_failure;
 constexpr const char* settings =
     "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;"
     "SET SESSION autocommit=1,time_zone='+00:00',sql_mode='STRICT_ALL_TABLES',"
-    "innodb_lock_wait_timeout=2,lock_wait_timeout=2,wait_timeout=86400,sql_safe_updates=0,@after=''";
+    "innodb_lock_wait_timeout=2,lock_wait_timeout=2,wait_timeout=86400,sql_safe_updates=0,@after='"
+    "'";
 
 field_view field_of(const db::column_value& value) {
     if (const auto* const integer = std::get_if<std::int64_t>(&value))
@@ -226,12 +226,12 @@ asio::awaitable<mysql_failure> store_connection::exchange(
     const auto done = co_await std::move(running);
     busy_ = false;
     auto failed = db::detail::mysql_failure_of(std::get<0>(done), notes_);
-    const bool ended = closed_ || failed.ends_connection ||
-                       std::any_of(responses.begin(), responses.end(), [](const auto& each) {
-                           return each.error() &&
-                                  db::detail::mysql_failure_of(each.error(), each.diag())
-                                      .ends_connection;
-                       });
+    const bool ended =
+        closed_ || failed.ends_connection ||
+        std::any_of(responses.begin(), responses.end(), [](const auto& each) {
+            return each.error() &&
+                   db::detail::mysql_failure_of(each.error(), each.diag()).ends_connection;
+        });
     if (!ended)
         co_return mysql_failure();
     if (closed_ || !failed.code)

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "store/mysql/tables.hpp"
-
 #include "store/mysql/mysql_server.hpp"
 #include "store/mysql/statement_text.hpp"
 
 namespace mortise::store_detail {
 
 // Names and texts are bytes, and compared as bytes. A lock that is free keeps its last session, so
-// that a session which takes and releases it changes no index. `mortise_run` is in memory: it is empty after a
-// restart, which is how a restart is noticed.
+// that a session which takes and releases it changes no index. `mortise_run` is in memory: it is
+// empty after a restart, which is how a restart is noticed.
 std::vector<std::string> mysql_tables() {
     return {
         "CREATE TABLE IF NOT EXISTS mortise_meta("
@@ -24,7 +22,8 @@ std::vector<std::string> mysql_tables() {
         "CREATE TABLE IF NOT EXISTS mortise_session("
         "id BIGINT PRIMARY KEY, sid BINARY(16) NOT NULL UNIQUE, generation BIGINT NOT NULL,"
         "ttl BIGINT NOT NULL, deadline BIGINT NOT NULL, dead TINYINT NOT NULL DEFAULT 0,"
-        "changes BIGINT NOT NULL DEFAULT 0, rings BIGINT NOT NULL DEFAULT 0, told BIGINT NOT NULL DEFAULT 0, opens BIGINT NOT NULL DEFAULT 0,"
+        "changes BIGINT NOT NULL DEFAULT 0, rings BIGINT NOT NULL DEFAULT 0, notices BIGINT NOT "
+        "NULL DEFAULT 0, opens BIGINT NOT NULL DEFAULT 0,"
         "command BIGINT NOT NULL DEFAULT 0, bell BIGINT NOT NULL DEFAULT 0,"
         "host VARBINARY(1024) NOT NULL, label VARBINARY(1024) NOT NULL, pid BIGINT NOT NULL"
         ") ENGINE=InnoDB",
@@ -41,7 +40,8 @@ std::vector<std::string> mysql_tables() {
         "mode TINYINT NOT NULL DEFAULT 0, capacity INT NOT NULL DEFAULT 0, hold_max BIGINT,"
         "token BIGINT NOT NULL DEFAULT 0, slot INT NOT NULL DEFAULT 0, ends BIGINT,"
         "stamp BIGINT NOT NULL DEFAULT 0,"
-        "PRIMARY KEY(name,ordinal), KEY(session,granted), KEY(ends)) ENGINE=InnoDB ROW_FORMAT=DYNAMIC",
+        "PRIMARY KEY(name,ordinal), KEY(session,granted), KEY(ends)) ENGINE=InnoDB "
+        "ROW_FORMAT=DYNAMIC",
         "CREATE TABLE IF NOT EXISTS mortise_watch(session BIGINT PRIMARY KEY) ENGINE=InnoDB",
         "CREATE TABLE IF NOT EXISTS mortise_break("
         "id BIGINT AUTO_INCREMENT PRIMARY KEY, at BIGINT NOT NULL, name VARBINARY(1024) NOT NULL,"
