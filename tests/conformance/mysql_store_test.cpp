@@ -2,7 +2,7 @@
 #include "conformance/mysql_harness.hpp"
 #include "conformance/port_conformance.hpp"
 
-MORTISE_LOCK_CONFORMANCE(MySQL, mysql_harness)
+MORTISE_LOCK_CONFORMANCE(MariaDB, mysql_harness)
 
 namespace mortise::test {
 
