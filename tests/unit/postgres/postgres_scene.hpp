@@ -13,17 +13,23 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace mortise::test {
 
-/// A database at the PostgreSQL server of this program (see `SqlScene`).
+/// The one database for these tests at the PostgreSQL server of this program, emptied for each of
+/// them (see `SqlScene`).
 class postgres_scene {
 public:
     using session_type = db::postgres;
     static constexpr const char* quote = "\"";
 
+    postgres_scene() { sql("DROP SCHEMA public CASCADE; CREATE SCHEMA public"); }
+
     db::postgres open() {
-        return db::postgres(context.get_executor(), db::parse_postgres_url(server_.url(database_)));
+        auto config = db::parse_postgres_url(server_.url(database_));
+        config.servers[0].host = server_.socket_folder();
+        return db::postgres(context.get_executor(), std::move(config));
     }
     std::string sql(const std::string& statement) const {
         const std::unique_ptr<PGresult, void (*)(PGresult*)> found(
@@ -49,12 +55,17 @@ public:
 
 private:
     postgres_server& server_ = shared_postgres();
-    const std::string database_ = server_.create_database("helpers");
-    // By the Unix socket, where nobody asks for a password.
+    static const std::string& database() {
+        static const std::string name = shared_postgres().create_database("helpers");
+        return name;
+    }
+
+    const std::string database_ = database();
+    // By the Unix socket, where a login costs nothing; so do the sessions.
     const std::unique_ptr<PGconn, void (*)(PGconn*)> admin_{
         ::PQconnectdb(("host=" + server_.socket_folder().string() +
                        " port=" + std::to_string(server_.port()) + " user=" + server_.user +
-                       " dbname=" + database_)
+                       " dbname=" + database_ + " options='-c client_min_messages=warning'")
                           .c_str()),
         &::PQfinish};
 };
