@@ -17,9 +17,8 @@ set_property(CACHE MORTISE_SANITIZE PROPERTY STRINGS "" "address,undefined" "thr
 option(MORTISE_WITH_REDIS "Build the Redis store and fence" ON)
 option(MORTISE_WITH_SQLITE "Build the SQLite store, sessions and fence" ON)
 option(MORTISE_WITH_KAFKA "Build the Kafka producer and sink" ON)
-# Previews: they are not under test in every run yet (docs/testing.md).
-option(MORTISE_WITH_POSTGRES "Build the sessions with PostgreSQL, a preview" OFF)
-option(MORTISE_WITH_MYSQL "Build the sessions with MariaDB and MySQL, a preview" OFF)
+option(MORTISE_WITH_POSTGRES "Build the sessions with PostgreSQL" ON)
+option(MORTISE_WITH_MYSQL "Build the sessions with MariaDB and MySQL" ON)
 option(MORTISE_WITH_HTTP "Build the HTTP participants of transactions; they need SQLite" ON)
 
 # Boost.Asio compiled once, into mortise_coro, instead of into every file. Everything that is linked

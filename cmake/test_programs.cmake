@@ -75,7 +75,7 @@ function(mortise_find_database name program data package)
     if(${program} AND EXISTS "${${data}}")
         set(found ON)
     else()
-        message(STATUS "Tests at a ${name} server are left out: `MORTISE_DATABASES=1 ./run test` "
+        message(STATUS "Tests at a ${name} server are left out: `./run test` "
             "installs ${package} and prepares ${${data}}")
     endif()
     set(MORTISE_TESTS_AT_${upper} ${found} PARENT_SCOPE)
@@ -84,6 +84,12 @@ endfunction()
 if(MORTISE_WITH_POSTGRES)
     file(GLOB postgres_folders "/usr/lib/postgresql/*/bin")
     list(SORT postgres_folders COMPARE NATURAL ORDER DESCENDING)
+    if(MORTISE_POSTGRES MATCHES "^/usr/lib/postgresql/" AND postgres_folders)
+        list(GET postgres_folders 0 newest) # ./run prepares the data directory of the newest
+        if(NOT MORTISE_POSTGRES STREQUAL "${newest}/postgres")
+            unset(MORTISE_POSTGRES CACHE)
+        endif()
+    endif()
     mortise_find_database(postgres MORTISE_POSTGRES MORTISE_POSTGRES_DATA postgresql-15
         ${postgres_folders})
 endif()

@@ -3,10 +3,8 @@
 # Boost of a newer Debian, unpacked into .deps; nothing is installed.
 
 readonly boost_wanted=108800
-boost_packages=(libboost1.88-dev)
 # Boost.MySQL needs Boost.Charconv, the only one of its parts that is no header.
-[[ ${MORTISE_DATABASES:-} ]] && boost_packages+=(libboost-charconv1.88-dev)
-readonly boost_packages
+readonly boost_packages=(libboost1.88-dev libboost-charconv1.88-dev)
 readonly boost_suite=trixie
 readonly boost_dir=$root/.deps/boost
 

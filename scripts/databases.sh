@@ -112,6 +112,11 @@ end_postgres() { # WORK
     wait
 }
 
+need_database_servers() {
+    postgres_bin >/dev/null || install_postgres || true
+    need "${to_serve_mariadb[@]}"
+}
+
 need_databases() {
     need_postgres
     need "${to_serve_mariadb[@]}"

@@ -63,13 +63,13 @@ need() {
 }
 
 readonly to_build=('g++=g++' cmake=cmake ninja=ninja-build ccache=ccache libsqlite3-dev
-    libcli11-dev libssl-dev librdkafka-dev mold=mold)
+    libcli11-dev libpq-dev libssl-dev librdkafka-dev mold=mold)
 # redis-tools: the server itself is in there, and no service comes with it.
 readonly to_serve=(redis-server=redis-tools)
 readonly to_test=(libgtest-dev libgmock-dev python3=python3 pkg-config=pkg-config spin=spin
     openssl=openssl liblua5.1-0-dev "${to_serve[@]}")
 # The PostgreSQL of the distribution; scripts/databases.sh keeps it from starting a service.
-readonly to_serve_postgres=(postgresql libpq-dev)
+readonly to_serve_postgres=(postgresql)
 # MariaDB's server without its service, and what makes its data directory.
 readonly to_serve_mariadb=(mariadbd=mariadb-server-core my_print_defaults=mariadb-client-core)
 # Kafka runs on Java, and Maven fetches it.

@@ -29,17 +29,11 @@ run_ctest() { # PRESET ARGS...
     steady_addresses ctest -j "$(($(jobs) * 3))" --output-on-failure "$@"
 }
 
-# Sessions with server databases are a preview: MORTISE_DATABASES=1 builds and tests them, too.
-database_options=(-DMORTISE_WITH_POSTGRES=OFF -DMORTISE_WITH_MYSQL=OFF)
-if [[ ${MORTISE_DATABASES:-} ]]; then
-    database_options=(-DMORTISE_WITH_POSTGRES=ON -DMORTISE_WITH_MYSQL=ON)
-fi
-
 need_for_tests() { # also need WORD...
     need "${to_build[@]}" "${to_test[@]}" "$@"
     need_boost
     need_redis
-    if [[ ${MORTISE_DATABASES:-} ]]; then need_databases; fi
+    need_databases
     need_kafka
 }
 
@@ -54,7 +48,7 @@ verb_test() {
         if [[ $word == --times ]]; then times=1; else words+=("$word"); fi
     done
     need_for_tests
-    configure test "${database_options[@]}"
+    configure test
     build test
     sanitizer_options
     local folder=$root/.build/test
@@ -79,7 +73,7 @@ test_has_passed() {
 
 verb_proof() {
     need_for_tests
-    configure test "${database_options[@]}"
+    configure test
     build test
     if ! test_has_passed; then
         verb_test
