@@ -95,15 +95,13 @@ build_demo() {
     build demo flash_sale
 }
 
-release_options=() # of CMake, for what is a preview
-
 build_release() { # TARGET...
     need "${to_build[@]}"
     need_boost
     # Tests stay out of the release folder until `./run release` asks for them.
     local tests=OFF
     grep -qs '^MORTISE_BUILD_TESTS:BOOL=ON' .build/release/CMakeCache.txt && tests=ON
-    configure release -DMORTISE_BUILD_TESTS=$tests "${release_options[@]}"
+    configure release -DMORTISE_BUILD_TESTS=$tests
     build release "$@"
 }
 

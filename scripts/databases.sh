@@ -92,8 +92,8 @@ need_postgres() {
     prepare "$postgres_dir" "$("$bin/postgres" --version)" prepare_postgres "$bin"
 }
 
-# A server on a copy of that data in WORK, which ends by end_postgres.
-begin_postgres() { # WORK PORT
+# A server on a copy of that data in WORK, which ends by end_database.
+begin_postgresql() { # WORK PORT
     local bin tries=0
     bin=$(postgres_bin) || return 1
     cp -a "$postgres_dir/data" "$1/data"
@@ -107,8 +107,31 @@ begin_postgres() { # WORK PORT
     return 1
 }
 
-end_postgres() { # WORK
-    [[ -r $1/data/postmaster.pid ]] && kill -QUIT "$(head -n 1 "$1/data/postmaster.pid")"
+begin_mysql() { # WORK PORT
+    local tries=0
+    cp -a "$mariadb_dir/data" "$1/data"
+    chmod a+x "$1"
+    cat >"$1/first.sql" <<'SQL'
+CREATE DATABASE mortise;
+CREATE USER 'mortise'@'127.0.0.1' IDENTIFIED BY 'mortise-test';
+GRANT ALL ON mortise.* TO 'mortise'@'127.0.0.1';
+SQL
+    as_database_account mariadbd --no-defaults --datadir="$1/data" --port="$2" \
+        --bind-address=127.0.0.1 --socket="$1/data/socket" --pid-file="$1/data/pid" \
+        --init-file="$1/first.sql" --skip-name-resolve --innodb-flush-method=nosync \
+        >"$1/log" 2>&1 &
+    while ((++tries < 100)); do
+        if (exec 3<>"/dev/tcp/127.0.0.1/$2") 2>/dev/null; then return 0; fi
+        sleep 0.1
+    done
+    return 1
+}
+
+end_database() { # WORK
+    local file
+    for file in "$1/data/postmaster.pid" "$1/data/pid"; do
+        if [[ -r $file ]]; then kill -QUIT "$(head -n 1 "$file")"; fi
+    done
     wait
 }
 

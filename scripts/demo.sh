@@ -26,23 +26,24 @@ demo_full() {
     return "$status"
 }
 
-# The flash sale with its locks at a PostgreSQL server, which ends with it.
-demo_at_postgres() {
-    need_postgres
-    release_options=(-DMORTISE_WITH_POSTGRES=ON)
+# The flash sale with its locks at a database server, which ends with it.
+demo_at_database() { # postgresql|mysql ARGS...
+    local kind=$1 work port=$((20000 + RANDOM % 10000)) place status=0
+    shift
+    need_databases
     build_release flash_sale
-    local work port=$((20000 + RANDOM % 10000)) status=0
     work=$(mktemp -d)
     # shellcheck disable=SC2064  # the folder as it is now
-    trap "end_postgres '$work'; rm -rf '$work'" EXIT
-    step "Starting a PostgreSQL server on port $port"
-    if ! begin_postgres "$work" "$port"; then
+    trap "end_database '$work'; rm -rf '$work'" EXIT
+    step "Starting a database server on port $port"
+    if ! "begin_$kind" "$work" "$port"; then
         tail -n 20 "$work/log" >&2
-        die "the PostgreSQL server did not start; see above"
+        die "the database server did not start; see above"
     fi
+    place=mortise:mortise-test@127.0.0.1:$port
+    if [[ $kind == postgresql ]]; then place+=/postgres; else place+=/mortise; fi
     cd "$caller"
-    "$root/.build/release/examples/flash_sale" "$@" \
-        --store "postgresql://mortise:mortise-test@127.0.0.1:$port/postgres" || status=$?
+    "$root/.build/release/examples/flash_sale" "$@" --store "$kind://$place" || status=$?
     return "$status"
 }
 
@@ -58,14 +59,12 @@ verb_demo() {
         demo_full "${@:2}"
         return
     fi
-    if [[ ${1:-} == --store && ${2:-} == postgresql ]]; then
-        demo_at_postgres "${@:3}"
+    if [[ ${1:-} == --store && (${2:-} == postgresql || ${2:-} == mysql) ]]; then
+        demo_at_database "${@:2}"
         return
     fi
-    if [[ " $* " == *" --store postgres"* ]]; then
-        release_options=(-DMORTISE_WITH_POSTGRES=ON)
-    fi
-    if [[ " $* " == *" --store redis"* || " $* " == *" --store postgres"* ]]; then
+    local others='\ --store\ (redis|rediss|postgres|postgresql|mysql|mariadb)'
+    if [[ " $*" =~ $others ]]; then
         if [[ " $* " == *" --store redis "* ]]; then
             need "${to_serve[@]}"
             need_redis
