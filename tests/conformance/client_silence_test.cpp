@@ -129,7 +129,11 @@ TEST_P(LockConformanceSilence, AReleaseIntoItIsMadeUpForAndServesTheWaiter) {
         bool released = false;
         held.async_release([&](error_code code) {
             released = true;
-            EXPECT_TRUE(!code || code == errc::outcome_unknown) << code.message();
+            // On a machine that is late the session ends before the silence is noticed.
+            const bool late = harness.time()->now() >= begun + harness.ttl();
+            EXPECT_TRUE(
+                !code || code == errc::outcome_unknown || (late && code == errc::lease_lost)
+            ) << code.message();
         });
         co_await pause(harness, harness.ttl() / 4);
         EXPECT_FALSE(next.done);
