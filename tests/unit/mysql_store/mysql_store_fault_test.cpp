@@ -92,6 +92,21 @@ TEST(MysqlStoreFault, NoPushOfSixteenBellsIsLost) {
     all.expect_order();
 }
 
+// A kill that comes between two statements must not make the bell wait for ever.
+TEST(MysqlStoreFault, NoRingOfAThousandIsLost) {
+    mysql_store_world world(shared_mariadb());
+    lock_client one = world.make_client(30s);
+    lock_client other = world.make_client(30s);
+    rounds all(world, 1, 500);
+    all.begin(one);
+    all.begin(other);
+    const machine_delay delay;
+    const auto begun = clock::now();
+    EXPECT_TRUE(world.run_until([&] { return all.over(); }));
+    EXPECT_LT(clock::now() - begun, 9s + delay.so_far()) << "somebody waited for a heartbeat";
+    all.expect_order();
+}
+
 /// A holder and a waiter.
 class MysqlStoreOutage : public testing::Test {
 protected:

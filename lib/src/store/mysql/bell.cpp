@@ -16,20 +16,25 @@ namespace {
 // Longer answers would delay every ring: a session with more locks looks again.
 constexpr std::size_t locks_told = 64;
 
-// Reads the session with its locks, in one snapshot, then waits, unless the session was rung
-// meanwhile. Both are one text, so that a kill between them is not lost: the second one reads the
-// number again.
-constexpr const char* question_text =
+// Waits, unless the session was rung meanwhile, then reads the session with its locks, in one
+// snapshot. These are two texts, of which the server begins the second one by itself. In one text
+// they would hang: a kill between two statements of a text ends it without a word.
+constexpr const char* wait_text =
+    "SELECT IF(rings<>{rings},-1,GET_LOCK({own},10)) waited FROM mortise_session WHERE id={s}";
+constexpr const char* read_text =
     "SELECT s.changes,s.rings,s.notices,l.* FROM mortise_session s LEFT JOIN ("
     "(SELECT stamp,request id,base*{one} token,0 slot,queue>0 contended FROM mortise_lock "
-    "WHERE session={s} AND held=1) UNION ALL (SELECT "
-    "w.stamp,w.request,w.token,w.slot,EXISTS(SELECT 1 FROM "
-    "mortise_waiter o WHERE o.name=w.name AND o.granted=0 AND o.session<>w.session) "
-    "FROM mortise_waiter w WHERE w.session={s} AND w.granted=1) LIMIT 64) l ON 1 WHERE s.id={s};"
-    "SELECT IF(rings<>{rings},-1,GET_LOCK({own},10)) waited FROM mortise_session WHERE id={s}";
+    "WHERE session={s} AND held=1) UNION ALL (SELECT w.stamp,w.request,w.token,w.slot,"
+    "EXISTS(SELECT 1 FROM mortise_waiter o WHERE o.name=w.name AND o.granted=0 AND "
+    "o.session<>w.session) FROM mortise_waiter w WHERE w.session={s} AND w.granted=1) LIMIT 64) l "
+    "ON 1 WHERE s.id={s}";
 
-bool is(const db::detail::mysql_failure& failed, int number) {
-    return failed.code == db::mysql_error(number);
+// A kill has hit the statement: the next one reads again.
+bool is_rung(const part_answer& answer) {
+    constexpr int interrupted = 1317;
+    constexpr int out_of_time = 1969;  // max_statement_time
+    return answer.failed.code == db::mysql_error(interrupted) ||
+           answer.failed.code == db::mysql_error(out_of_time);
 }
 
 }  // namespace
@@ -70,15 +75,13 @@ mysql_parts bell::question() const {
     constexpr std::int64_t one_base = std::int64_t(1) << fencing_token::sequence_bits;
     mysql_parts parts;
     parts.emplace_back(write_statement(
-        question_text,
-        {{"s", key_}, {"one", one_base}, {"rings", seen_.rings}, {"own", as_bytes(own_lock_)}}
+        wait_text, {{"s", key_}, {"rings", seen_.rings}, {"own", as_bytes(own_lock_)}}
     ));
+    parts.emplace_back(write_statement(read_text, {{"s", key_}, {"one", one_base}}));
     return parts;
 }
 
 asio::awaitable<void> bell::run([[maybe_unused]] std::shared_ptr<bell> self) {
-    constexpr int interrupted = 1317;
-    constexpr int out_of_time = 1969;  // max_statement_time
     while (!closed_) {
         std::vector<part_answer> answers;
         auto asking = connection_->run(question(), answers);
@@ -87,25 +90,30 @@ asio::awaitable<void> bell::run([[maybe_unused]] std::shared_ptr<bell> self) {
             co_return;
         if (failed.code)
             break;
-        const auto& answer = answers.front();
-        if (is(answer.failed, interrupted) || is(answer.failed, out_of_time))
-            continue;
-        if (answer.failed.code || !hear(answer.results))
+        if (!hear(answers))
             break;
     }
     ended_();
 }
 
 // @return whether the session can be heard of any longer.
-bool bell::hear(const std::vector<db::query_result>& results) {
-    if (results.size() != 2 || results[0].empty() || results[1].empty())
+bool bell::hear(const std::vector<part_answer>& answers) {
+    const auto& wait = answers.at(0);
+    const auto& state = answers.at(1);
+    if (!is_rung(wait)) {
+        if (wait.failed.code || wait.results.at(0).empty())
+            return false;
+        // Nobody keeps the lock any longer: the command connection has ended, and the wait would
+        // end at once each time.
+        const auto& waited = wait.results[0].first();
+        if (!waited.is_null(0) && waited.integer(0) == 1)
+            return false;
+    }
+    if (is_rung(state))
+        return true;
+    if (state.failed.code || state.results.at(0).empty())
         return false;
-    // Nobody keeps the lock any longer: the command connection has ended, and the wait would end at
-    // once each time.
-    const auto& waited = results[1].first();
-    if (!waited.is_null(0) && waited.integer(0) == 1)
-        return false;
-    const auto& locks = results[0].rows;
+    const auto& locks = state.results[0].rows;
     const auto found = numbers::of(locks.front());
     const auto explained = tell_of_locks(locks);
     const auto changes = std::min<std::uint64_t>(found.changes - seen_.changes, locks_told);

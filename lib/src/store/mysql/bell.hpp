@@ -66,7 +66,7 @@ public:
 private:
     asio::awaitable<void> run(std::shared_ptr<bell> self);
     mysql_parts question() const;
-    bool hear(const std::vector<db::query_result>& results);
+    bool hear(const std::vector<part_answer>& answers);
     void push(store_event::kind kind, std::uint64_t times);
     void tell_watcher();
     std::uint64_t tell_of_locks(const std::vector<db::row>& locks);

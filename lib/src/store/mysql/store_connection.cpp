@@ -183,9 +183,10 @@ store_connection::run(mysql_parts parts, std::vector<part_answer>& answers) {
         co_return failed;
     answers.clear();
     for (std::size_t i = cleans ? 1 : 0; i < responses.size(); ++i) {
-        const bool prepared = !parts[answers.size()].values.empty();
-        answers.push_back(answer_of(responses[i], prepared));
-        dirty_ = dirty_ || answers.back().failed.code;
+        const auto& part = parts[answers.size()];
+        answers.push_back(answer_of(responses[i], !part.values.empty()));
+        const bool begins = part.text.find("BEGIN;") != std::string::npos;
+        dirty_ = dirty_ || (begins && answers.back().failed.code);
     }
     co_return mysql_failure();
 }
