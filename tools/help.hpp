@@ -9,8 +9,8 @@ namespace mortise::tool::help {
 inline constexpr const char* summary = "Distributed locks from the command line.";
 
 inline constexpr const char* store =
-    "Where the locks live: sqlite:PATH on this host; redis://HOST:PORT or "
-    "postgresql://HOST/DATABASE "
+    "Where the locks live: sqlite:PATH on this host; redis://HOST:PORT, "
+    "postgresql://HOST/DATABASE or mysql://HOST/DATABASE "
     "for many hosts. Default: "
     "locks.db in $XDG_STATE_HOME/mortise, else in ~/.local/state/mortise";
 

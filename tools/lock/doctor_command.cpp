@@ -58,7 +58,8 @@ void require_store(const std::string& url) {
 std::string examined_url(const std::string& url, bool create) {
     if (url == "memory:")
         return "memory:doctor";
-    const bool makes_tables = url.starts_with("postgres:") || url.starts_with("postgresql:");
+    const bool makes_tables = url.starts_with("postgres:") || url.starts_with("postgresql:") ||
+                              url.starts_with("mysql:") || url.starts_with("mariadb:");
     if (create || !makes_tables || url.find("create=") != std::string::npos)
         return url;
     return url + (url.find('?') == std::string::npos ? '?' : '&') + "create=0";
