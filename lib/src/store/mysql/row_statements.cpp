@@ -67,7 +67,8 @@ constexpr const char* reserve_text =
     "SET @got=ROW_COUNT();DO 9223372036854775807+(@got=0);";
 
 constexpr const char* begin_store =
-    "SELECT stamp,rest<2 OR until<=" MORTISE_NOW " OR locker=CONNECTION_ID() INTO @stamp,@free "
+    "SELECT stamp,rest<2 OR until<=" MORTISE_NOW " OR locker=CONNECTION_ID(),IF(held=1,session,"
+    "0),request INTO @stamp,@free,@hs,@hr "
     "FROM mortise_lock WHERE name={n} FOR UPDATE;"
     "SELECT COUNT(*) INTO @alive FROM (SELECT 1) one LEFT JOIN mortise_session s ON s.id={s} "
     "WHERE {s}=0 OR (s.generation={g} AND s.dead=0 AND s.deadline>" MORTISE_NOW ");"
@@ -75,8 +76,9 @@ constexpr const char* begin_store =
 
 constexpr const char* write_entry =
     "REPLACE INTO mortise_waiter(name,ordinal,session,request,since,granted,mode,capacity,hold_max,"
-    "token,slot,ends) SELECT {n},{w},{s},{r},{since},{granted},{mode},{capacity},{hold},{token},"
-    "{slot},{ends} FROM mortise_meta WHERE @ok=1;";
+    "token,slot,ends,stamp) SELECT {n},{w},{s},{r},{since},{granted},{mode},{capacity},{hold},"
+    "{token},"
+    "{slot},{ends},IF({s}=@hs AND {r}=@hr,@stamp,0) FROM mortise_meta WHERE @ok=1;";
 
 constexpr const char* write_lock =
     "UPDATE mortise_lock SET "
