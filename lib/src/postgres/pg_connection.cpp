@@ -204,8 +204,11 @@ void pg_connection::take_failure(pg_failure why) {
     const auto& next = sender_.next();
     if (next.type == pg_sender::expected::kind::sync)
         return take_failed_sync(why);
-    if (next.type == pg_sender::expected::kind::forgotten)
+    if (next.type == pg_sender::expected::kind::forgotten) {
+        if (!is_stale(why.code))
+            sender_.forget_again(next.statement);
         return;
+    }
     const auto& statement = next.statement;
     if (statement && (next.type == pg_sender::expected::kind::prepared || is_stale(why.code)))
         sender_.forget(*statement);
@@ -245,6 +248,7 @@ void pg_connection::take_sync() {
 void pg_connection::deliver_first() {
     auto& first = messages_.front();
     cancel_alarm_.cancel();
+    repeat_alarm_.cancel();
     auto then = std::move(first.then);
     auto reply = std::move(first.reply);
     reply.cancelled = first.cancel_sent;
@@ -282,7 +286,7 @@ void pg_connection::cancel(message_id id) {
 }
 
 // Asks for the end of the first message; a later one would have another statement cancelled in its
-// place. The request needs a connection of its own, which libpq opens in a way that blocks.
+// place.
 void pg_connection::request_cancel() {
     if (messages_.empty() || !usable())
         return;
@@ -290,6 +294,16 @@ void pg_connection::request_cancel() {
     if (!first.cancel_wanted || std::exchange(first.cancel_sent, true))
         return;
     was_cancelled_ = true;
+    send_cancel();
+    cancel_alarm_
+        .set(*time_, strand_, time_->now() + settings_->cancel_max, [weak = weak_from_this()] {
+            if (const auto self = weak.lock())
+                self->close({errc::store_unavailable, "the server does not answer a cancellation"});
+        });
+}
+
+// The request needs a connection of its own, which libpq opens in a way that blocks.
+void pg_connection::send_cancel() {
     const std::shared_ptr<PGcancel> request(::PQgetCancel(socket_.get()), &::PQfreeCancel);
     cancelling_ = true;
     run_beside_(
@@ -303,21 +317,25 @@ void pg_connection::request_cancel() {
                 self->cancel_arrived();
         }
     );
-    cancel_alarm_
-        .set(*time_, strand_, time_->now() + settings_->cancel_max, [weak = weak_from_this()] {
-            if (const auto self = weak.lock())
-                self->close({errc::store_unavailable, "the server does not answer a cancellation"});
-        });
 }
 
 // Gives the answer that was held back: as long as the request was under way, it could still have
-// hit the next statement, and with it a commit.
+// hit the next statement, and with it a commit. If there is no answer yet, the request may have
+// arrived before the statement: the server forgets it then, so it is sent again.
 void pg_connection::cancel_arrived() {
     cancelling_ = false;
-    if (std::exchange(answer_held_, false) && usable()) {
+    if (!usable())
+        return;
+    if (std::exchange(answer_held_, false)) {
         deliver_first();
-        pump();
+        return pump();
     }
+    constexpr std::chrono::milliseconds pause(50);
+    repeat_alarm_.set(*time_, strand_, time_->now() + pause, [weak = weak_from_this()] {
+        const auto self = weak.lock();
+        if (self && self->usable() && self->busy() && self->messages_.front().cancel_sent)
+            self->send_cancel();
+    });
 }
 
 // Ends the connection with the words that the server has left in libpq's buffer, or libpq's own.
@@ -360,8 +378,7 @@ pg_connection::transaction pg_connection::transaction_state() const noexcept {
 void pg_connection::close(pg_failure why) {
     const auto kept = shared_from_this();
     auto unanswered = std::exchange(messages_, {});
-    if (!last_words_)
-        last_words_ = why;
+    last_words_ = last_words_ ? last_words_ : why;
     drop();
     for (auto& each : unanswered) {
         each.reply.failure = why;
@@ -375,6 +392,7 @@ void pg_connection::drop() noexcept {
     if (const auto opening = std::exchange(opening_, nullptr))
         opening->drop();
     cancel_alarm_.cancel();
+    repeat_alarm_.cancel();
     const auto unanswered = std::exchange(messages_, {});
     const auto handler = std::exchange(notified_, nullptr);
     const auto ended = std::exchange(ended_, nullptr);

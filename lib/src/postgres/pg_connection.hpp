@@ -119,6 +119,7 @@ private:
     void take_notifications();
     void deliver_first();
     void request_cancel();
+    void send_cancel();
     void cancel_arrived();
     void lost();
     void fail_later(replied then, pg_failure why);
@@ -146,6 +147,7 @@ private:
     notified notified_;
     std::function<void()> ended_;
     coro::detail::alarm cancel_alarm_;
+    coro::detail::alarm repeat_alarm_;
 };
 
 }  // namespace mortise::postgres_detail

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
@@ -100,7 +101,8 @@ std::string_view field(const PGresult& failed, int name) noexcept {
     return text ? text : std::string_view();
 }
 
-// What to do about a failure of the session itself; the server's own hints are in its words.
+}  // namespace
+
 const char* remedy_of(const error_code& code) noexcept {
     if (code == errc::access_denied)
         return "check user and password, and what pg_hba.conf of the server allows";
@@ -116,8 +118,6 @@ const char* remedy_of(const error_code& code) noexcept {
         return "see whether the server runs and can be reached";
     return "";
 }
-
-}  // namespace
 
 std::exception_ptr exception_of(const pg_failure& why) {
     return std::make_exception_ptr(error(why.code, why.text, remedy_of(why.code)));
@@ -142,7 +142,8 @@ pg_parameters::pg_parameters(const std::vector<db::column_value>& values) {
         if (const auto* const whole = std::get_if<std::int64_t>(&each)) {
             bytes = numbers_.emplace_back(text_of(*whole)).c_str();
         } else if (const auto* const real = std::get_if<double>(&each)) {
-            bytes = numbers_.emplace_back(text_of(*real)).c_str();
+            // A NaN may have a sign, which the server does not know.
+            bytes = numbers_.emplace_back(std::isnan(*real) ? "NaN" : text_of(*real)).c_str();
         } else if (const auto* const text = std::get_if<std::string>(&each)) {
             bytes = text->c_str();
         } else if (const auto* const blob = std::get_if<db::blob>(&each)) {

@@ -33,6 +33,9 @@ public:
     std::string text;  ///< The server's or libpq's words; without secrets.
 };
 
+/// What to do about a failure of the connection itself; the server's own hints are in its words.
+const char* remedy_of(const error_code& code) noexcept;
+
 /// An `error` to throw.
 std::exception_ptr exception_of(const pg_failure& why);
 

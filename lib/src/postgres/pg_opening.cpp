@@ -7,10 +7,12 @@
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/post.hpp>
 
+#include <pwd.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <string_view>
 #include <utility>
 
@@ -44,6 +46,11 @@ std::string joined(const std::vector<std::string>& parts) {
     for (const auto& each : parts)
         text += (&each == parts.data() ? "" : ",") + each;
     return text;
+}
+
+std::string system_user() {
+    const auto* const found = ::getpwuid(::geteuid());
+    return found ? found->pw_name : "";
 }
 
 bool has(const std::string& words, std::string_view part) noexcept {
@@ -113,9 +120,17 @@ pg_keywords::pg_keywords(
     add("port", joined(ports));
     if (settings.servers.size() > 1)
         add("target_session_attrs", "read-write");
-    // An empty value stands for libpq's own: the name of the system's user, ~/.pgpass.
-    add("user", settings.user);
-    add("dbname", settings.database);
+    else
+        add("target_session_attrs", "any");
+    // Names all that libpq would else take from the environment (PGUSER, PGOPTIONS and so on), but
+    // for the password: an empty value stands for PGPASSWORD or ~/.pgpass.
+    const std::string user = settings.user.empty() ? system_user() : settings.user;
+    add("user", user);
+    add("dbname", settings.database.empty() ? user : settings.database);
+    // A pooler may refuse options, so there are none if there is nothing to override.
+    if (const char* const others = std::getenv("PGOPTIONS"); others && *others)
+        add("options", " ");
+    add("channel_binding", "prefer");
     add("password", settings.password);
     add("passfile", settings.passfile.string());
     add("application_name", settings.application_name);

@@ -17,9 +17,9 @@ std::size_t pg_sender::send(PGconn* to, const std::vector<pg_step>& steps) {
     // refuses this, and would skip the rest.
     const auto evicted = std::exchange(evicted_, {});
     for (const auto& each : evicted) {
-        const std::string text = "DEALLOCATE " + each;
+        const std::string text = "DEALLOCATE " + each->name;
         expect(
-            {kind::forgotten, 0, nullptr},
+            {kind::forgotten, 0, each},
             ::PQsendQueryParams(to, text.c_str(), 0, nullptr, nullptr, nullptr, nullptr, 0)
         );
     }
@@ -37,7 +37,7 @@ void pg_sender::send_step(PGconn* to, const pg_step& step, std::size_t number) {
     auto statement = statements_.any() ? statements_.find(step.sql.text) : nullptr;
     if (statements_.any() && !statement) {
         if (const auto oldest = statements_.take_oldest())
-            evicted_.push_back(oldest->name);
+            evicted_.push_back(oldest);
         statement = statements_.add(step.sql.text);
         expect(
             {kind::prepared, number, statement},

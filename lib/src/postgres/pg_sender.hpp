@@ -46,6 +46,10 @@ public:
     void pop() { expected_.pop_front(); }
     /// Notes that the server does not know the statement, or knows it for a table of another shape.
     void forget(pg_statement& statement) { statements_.forget(statement); }
+    /// Has a statement forgotten once more, because the server has refused that.
+    void forget_again(const std::shared_ptr<pg_statement>& statement) {
+        evicted_.push_back(statement);
+    }
     /// Expects nothing any longer.
     void clear() noexcept { expected_.clear(); }
 
@@ -55,7 +59,7 @@ private:
 
     std::deque<expected> expected_;
     pg_statements statements_;
-    std::vector<std::string> evicted_;  ///< Names that the server must still forget.
+    std::vector<std::shared_ptr<pg_statement>> evicted_;  ///< The server must still forget them.
     bool failed_ = false;
 };
 

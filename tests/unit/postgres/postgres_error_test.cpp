@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <set>
 #include <string>
 #include <vector>
@@ -124,7 +125,12 @@ TEST(PostgresOpening, TellsLibpqAllSettings) {
     const postgres_detail::pg_keywords safe(config, {{"10.0.0.1"}});
     EXPECT_EQ(value_of(safe, "sslmode"), "verify-full");
     EXPECT_EQ(value_of(safe, "sslrootcert"), "/ca.pem");
-    EXPECT_EQ(value_of(safe, "target_session_attrs"), "-") << "a standby will do for reads";
+    EXPECT_EQ(value_of(safe, "target_session_attrs"), "any") << "a standby will do for reads";
+    EXPECT_EQ(value_of(safe, "options"), "-") << "a pooler may refuse them";
+    ::setenv("PGOPTIONS", "-c default_transaction_read_only=on", 1);
+    const postgres_detail::pg_keywords beside(config, {{"10.0.0.1"}});
+    ::unsetenv("PGOPTIONS");
+    EXPECT_EQ(value_of(beside, "options"), " ") << "those of the environment do not count";
     config.ca_file.clear();
     const postgres_detail::pg_keywords by_system(config, {{"10.0.0.1"}});
     EXPECT_NE(value_of(by_system, "sslrootcert"), "") << "libpq's own default is a user's file";
