@@ -1,111 +1,131 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mortise/db/mysql.hpp"
 
-#include "mysql/mysql_session.hpp"
+#include "db/outcome_body.hpp"
+#include "db/server_transaction.hpp"
+#include "mysql/mysql_place.hpp"
 
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/as_tuple.hpp>
 
-#include <memory>
+#include <charconv>
+#include <cstdint>
+#include <exception>
+#include <string>
 #include <utility>
 
 namespace mortise::db {
 namespace {
 
-// Runs a coroutine of a session on the executor of the caller, and completes with its end.
-template <class T>
-void spawn_for(
-    coro::detail::completion<void(std::exception_ptr, T)> done,
-    std::shared_ptr<detail::mysql_session> session,
-    asio::awaitable<T> work
-) {
-    const auto executor = done.get_executor();
-    const auto relay = std::make_shared<detail::signal_relay>();
-    relay->listen(done.release_slot(), executor);
-    const auto kept = std::make_shared<decltype(done)>(std::move(done));
-    asio::co_spawn(
-        executor,
-        std::move(work),
-        asio::bind_cancellation_slot(
-            relay->slot(),
-            [kept, relay, session](std::exception_ptr failure, T value) {
-                kept->complete(std::move(failure), std::move(value));
-            }
-        )
-    );
+constexpr int no_such_table = 1146;
+constexpr int lock_wait_time_out = 1205;
+
+error_code code_of(const std::exception_ptr& failure) {
+    try {
+        if (failure)
+            std::rethrow_exception(failure);
+    } catch (const boost::system::system_error& thrown) {
+        return thrown.code();
+    }
+    return {};
 }
 
-// Such a coroutine heeds every kind of signal.
-asio::awaitable<query_result>
-run_statement(std::shared_ptr<detail::mysql_session> session, bound_sql statement) {
-    co_await asio::this_coro::reset_cancellation_state(
-        detail::as_terminal(), detail::as_terminal()
-    );
-    auto running = session->run(std::move(statement));
-    co_return co_await std::move(running);
+bool is_number(const std::string& text) {
+    std::uint64_t number = 0;
+    const auto* const end = text.data() + text.size();
+    const auto [parsed, wrong] = std::from_chars(text.data(), end, number);
+    return wrong == std::errc() && parsed == end && number != 0;
 }
 
-asio::awaitable<transaction_outcome>
-look_up(std::shared_ptr<detail::mysql_session> session, transaction_mark mark) {
-    co_await asio::this_coro::reset_cancellation_state(
-        detail::as_terminal(), detail::as_terminal()
+/// A connection whose transaction can be told to close it.
+class look_connection : public mysql_connection {
+public:
+    using mysql_connection::mysql_connection;
+    void retire() { transaction().retire_connection(); }
+};
+
+/// Leaves a row under the same number. It waits for a transaction that still holds the row; once it
+/// is there, that transaction, whose first statement it would be, cannot be committed any more.
+class outcome_look {
+public:
+    outcome_look(transaction_mark of, const mysql_config& config)
+        : mark_(std::move(of)),
+          table_(config.outcome_table),
+          age_max_(std::chrono::duration_cast<std::chrono::seconds>(config.outcome_age_max)) {}
+    asio::awaitable<transaction_outcome> operator()(look_connection& on) const;
+
+private:
+    transaction_mark mark_;
+    std::string table_;
+    std::chrono::seconds age_max_;
+};
+
+asio::awaitable<transaction_outcome> outcome_look::operator()(look_connection& on) const {
+    if (mark_.empty())
+        co_return transaction_outcome::unknown;
+    if (table_.empty() || !is_number(mark_.number)) {
+        throw error(
+            errc::bad_config, "outcome_table", "trace transactions (mysql_config::outcome_table)"
+        );
+    }
+    // Its row may have been removed already; the clocks need not agree by more than half of that.
+    if (age_max_.count() > 0) {
+        const std::string begun = is_number(mark_.history) ? mark_.history : "0";
+        auto comparing = on.query(
+            "SELECT UNIX_TIMESTAMP() - " + begun + " > " + std::to_string(age_max_.count() / 2)
+        );
+        const auto old = co_await std::move(comparing);
+        if (old.first().integer(0) != 0)
+            co_return transaction_outcome::unknown;
+    }
+    on.retire();
+    auto setting = on.query("SET innodb_lock_wait_timeout = 1");
+    co_await std::move(setting);
+    bound_sql leave(
+        "INSERT INTO `" + table_ + "` (number, committed) VALUES (" + mark_.number +
+            ", 0) ON DUPLICATE KEY UPDATE number = number",
+        {}
     );
-    auto looking = session->look_up(std::move(mark));
-    co_return co_await std::move(looking);
+    auto leaving = on.async_query(std::move(leave), asio::as_tuple(asio::deferred));
+    const auto left = co_await std::move(leaving);
+    const auto& failure = std::get<0>(left);
+    if (code_of(failure) == mysql_error(lock_wait_time_out))
+        co_return transaction_outcome::in_progress;
+    if (code_of(failure) == mysql_error(no_such_table))
+        co_return transaction_outcome::unknown;
+    if (failure)
+        std::rethrow_exception(failure);
+    auto reading =
+        on.query("SELECT committed FROM `" + table_ + "` WHERE number = " + mark_.number);
+    const auto found = co_await std::move(reading);
+    if (found.empty())
+        co_return transaction_outcome::unknown;
+    co_return found.first().integer(0) == 0 ? transaction_outcome::rolled_back
+                                            : transaction_outcome::committed;
 }
 
 }  // namespace
 
+std::uint32_t mysql_connection::server_id() const noexcept {
+    return transaction().connection_number();
+}
+
+transaction_mark mysql_connection::mark() const {
+    return transaction().mark();
+}
+
 mysql::mysql(executor_type executor, mysql_config config)
-    : session_(std::make_shared<detail::mysql_session>(std::move(executor), std::move(config))) {
-    session_->attach();
-}
+    : server_database(std::make_shared<detail::server_session>(
+          std::move(executor), std::make_shared<detail::mysql_place>(std::move(config))
+      )) {}
 
-mysql::mysql(mysql&&) noexcept = default;
-mysql& mysql::operator=(mysql&& other) noexcept {
-    mysql taken(std::move(other));
-    session_.swap(taken.session_);
-    return *this;
-}
-
-mysql::~mysql() {
-    if (session_)
-        session_->stop();
-}
-
-mysql::executor_type mysql::get_executor() const noexcept {
-    MORTISE_ASSERT(session_);
-    return session_->executor();
-}
-
-mysql_stats mysql::stats() const {
-    MORTISE_ASSERT(session_);
-    return session_->stats();
-}
-
-void mysql::start_query(
-    coro::detail::completion<void(std::exception_ptr, query_result)> done,
-    std::shared_ptr<detail::mysql_session> session,
-    bound_sql statement
-) {
-    auto work = run_statement(session, std::move(statement));
-    spawn_for(std::move(done), std::move(session), std::move(work));
-}
-
-void mysql::start_outcome(
+void detail::mysql_place::look_up(
     coro::detail::completion<void(std::exception_ptr, transaction_outcome)> done,
-    std::shared_ptr<detail::mysql_session> session,
+    const std::shared_ptr<server_session>& session,
     transaction_mark mark
 ) {
-    auto work = look_up(session, std::move(mark));
-    spawn_for(std::move(done), std::move(session), std::move(work));
-}
-
-void mysql::start_stop(
-    coro::detail::completion<void(error_code)> done, std::shared_ptr<detail::mysql_session> session
-) {
-    session->stop();
-    session->turns().wait_empty(std::move(done));
+    start_look<look_connection>(
+        std::move(done), session, false, outcome_look(std::move(mark), config)
+    );
 }
 
 }  // namespace mortise::db

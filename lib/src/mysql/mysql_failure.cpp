@@ -2,6 +2,7 @@
 #include "mysql/mysql_failure.hpp"
 
 #include "mortise/db/mysql_error.hpp"
+#include "mortise/detail/secret.hpp"
 
 #include <boost/asio/error.hpp>
 #include <boost/asio/ssl/error.hpp>
@@ -104,6 +105,10 @@ error mysql_failure::to_error() const {
     return error(code, text, std::string(remedy_for(code)));
 }
 
+server_failure mysql_failure::explain(const std::string& password) const {
+    return {code, mortise::detail::without_secret(text, password), std::string(remedy_for(code))};
+}
+
 mysql_failure mysql_failure_of(const error_code& reported, const boost::mysql::diagnostics& notes) {
     if (!reported)
         return {};
@@ -122,11 +127,6 @@ mysql_failure mysql_failure_of(const error_code& reported, const boost::mysql::d
 
 bool ends_transaction(const error_code& code) noexcept {
     return code.category() == mysql_category() && holds(endings, code.value());
-}
-
-bool is_interruption(const error_code& code) noexcept {
-    constexpr int query_interrupted = 1317;
-    return code == mysql_error(query_interrupted);
 }
 
 }  // namespace mortise::db::detail

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mysql/mysql_place.hpp"
 
-#include "mortise/detail/defaults.hpp"
+#include "mortise/db/mysql_error.hpp"
 #include "mortise/detail/require.hpp"
 #include "mortise/detail/tls.hpp"
+#include "mysql/mysql_wire.hpp"
 
 #include <boost/asio/ssl/host_name_verification.hpp>
 
@@ -14,7 +15,6 @@ namespace mortise::db::detail {
 namespace {
 
 using mortise::detail::require;
-using std::chrono::milliseconds;
 
 // A backquote in a name would end it; nobody needs one.
 bool names_a_table(const std::string& name) {
@@ -26,28 +26,10 @@ bool names_a_table(const std::string& name) {
 }
 
 mysql_config checked(mysql_config config) {
-    constexpr std::size_t connections_most = 1'000;
+    require_limits(config);
     require(!config.socket.empty() || !config.host.empty(), "host", "name the host of the server");
     require(config.port != 0, "port", "give a port from 1 to 65535");
-    require(
-        config.connections_max >= 1 && config.connections_max <= connections_most,
-        "connections_max",
-        "use 1 to 1,000 connections"
-    );
     require(config.statements_max >= 1, "statements_max", "keep at least one statement");
-    for (const auto& [name, span] :
-         {std::pair("wait_max", config.wait_max),
-          std::pair("connect_max", config.connect_max),
-          std::pair("cancel_max", config.cancel_max),
-          std::pair("answer_max", config.answer_max),
-          std::pair("lifetime_max", config.lifetime_max),
-          std::pair("check_after", config.check_after)}) {
-        require(
-            span >= milliseconds(1) && span <= std::chrono::hours(24 * 365),
-            name,
-            "use one millisecond to one year"
-        );
-    }
     require(
         config.certificate_file.empty() == config.key_file.empty(),
         "certificate_file, key_file",
@@ -68,10 +50,8 @@ mysql_config checked(mysql_config config) {
 
 }  // namespace
 
-mysql_place::mysql_place(const asio::any_io_executor& executor, mysql_config chosen)
-    : config(checked(std::move(chosen))),
-      time_(mortise::detail::time_or_real(config.time, executor)),
-      tls_(asio::ssl::context::tls_client) {
+mysql_place::mysql_place(mysql_config chosen)
+    : config(checked(std::move(chosen))), tls_(asio::ssl::context::tls_client) {
     if (!config.tls)
         return;
     mortise::detail::tls_files files;
@@ -81,6 +61,21 @@ mysql_place::mysql_place(const asio::any_io_executor& executor, mysql_config cho
     mortise::detail::prepare_client_tls(tls_, files);
     // Otherwise any server with a certificate of the same authority would be trusted.
     tls_.set_verify_callback(asio::ssl::host_name_verification(config.host));
+}
+
+std::shared_ptr<server_connection> mysql_place::connection(
+    const asio::any_io_executor& strand, std::shared_ptr<coro::time_source> time
+) {
+    return std::make_shared<mysql_wire>(strand, shared_from_this(), std::move(time));
+}
+
+bool mysql_place::is_conflict(const error_code& code) const noexcept {
+    return ends_transaction(code);
+}
+
+bool mysql_place::is_interruption(const error_code& code) const noexcept {
+    constexpr int query_interrupted = 1317;
+    return code == mysql_error(query_interrupted);
 }
 
 boost::mysql::any_connection_params mysql_place::connection_settings() {

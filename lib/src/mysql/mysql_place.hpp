@@ -2,7 +2,7 @@
 #ifndef MORTISE_MYSQL_PLACE_HPP
 #define MORTISE_MYSQL_PLACE_HPP
 
-#include "mortise/coro/fwd.hpp"
+#include "db/server_connection.hpp"
 #include "mortise/db/mysql_config.hpp"
 #include "mysql/mysql_failure.hpp"
 #include "url/store_url.hpp"
@@ -14,29 +14,49 @@
 
 #include <chrono>
 #include <initializer_list>
+#include <memory>
+#include <string>
 #include <string_view>
 
 namespace mortise::db::detail {
 
-/// The server of a session, and what it takes to connect to it.
-class mysql_place {
+/// The server of a session with MariaDB or MySQL, and what it takes to connect to it.
+class mysql_place final : public server_place, public std::enable_shared_from_this<mysql_place> {
 public:
     /// @throws error `bad_config`
-    mysql_place(const asio::any_io_executor& executor, mysql_config chosen);
+    explicit mysql_place(mysql_config chosen);
+
+    const server_limits& limits() const noexcept override { return config; }
+    std::shared_ptr<server_connection> connection(
+        const asio::any_io_executor& strand, std::shared_ptr<coro::time_source> time
+    ) override;
+    server_failure refusal_of(const bound_sql&) const override { return {}; }
+    /// By its meaning or, in a transaction, unasked, as most statements do that define something. A
+    /// stored procedure can do so unseen.
+    bool controls_transaction(std::string_view sql, bool in_transaction) const override;
+    bool is_conflict(const error_code& code) const noexcept override;
+    bool is_interruption(const error_code& code) const noexcept override;
+    void look_up(
+        coro::detail::completion<void(std::exception_ptr, transaction_outcome)> done,
+        const std::shared_ptr<server_session>& session,
+        transaction_mark mark
+    ) override;
 
     boost::mysql::any_connection_params connection_settings();
     /// All but the address.
     boost::mysql::connect_params login() const;
-    /// How the place is called in messages, without a password.
+    /// The name of the place in messages, without a password.
     std::string name() const;
-
-    coro::time_source& time() const noexcept { return *time_; }
+    /// Whether the transaction that begins now is the one that removes old rows of outcomes.
+    bool purge_due() noexcept { return ++traced_ % purge_each == 0; }
 
     const mysql_config config;
 
 private:
-    const std::shared_ptr<coro::time_source> time_;
+    static constexpr std::uint64_t purge_each = 256;
+
     asio::ssl::context tls_;
+    std::uint64_t traced_ = 0;
 };
 
 /// Connects to the server of the place by one of the addresses of its name, within the limit.

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mortise/error.hpp"
-#include "mysql/mysql_call.hpp"
+#include "mysql/mysql_failure.hpp"
 
 #include <boost/mysql/blob_view.hpp>
 #include <boost/mysql/field_kind.hpp>
 #include <boost/mysql/metadata.hpp>
 
 #include <algorithm>
-#include <array>
-#include <chrono>
 #include <cstdint>
-#include <cstdio>
 #include <limits>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <utility>
 
@@ -35,63 +33,17 @@ struct field_maker {
     }
 };
 
-// The digits after the point of the second, as many as the column has.
-std::string fraction(std::uint32_t microseconds, unsigned digits) {
+// The text of a date or a time. Boost.MySQL writes six digits of the second, of which the column
+// may have fewer.
+std::string text_of(const field_view& field, unsigned digits) {
     constexpr unsigned most = 6;
-    if (digits == 0)
-        return {};
-    std::array<char, 16> text{};
-    std::snprintf(
-        text.data(), text.size(), ".%06u", static_cast<unsigned>(microseconds % 1'000'000)
-    );
-    return std::string(text.data(), 1 + std::min(digits, most));
-}
-
-std::string text_of(const boost::mysql::date& day) {
-    std::array<char, 32> text{};
-    std::snprintf(
-        text.data(),
-        text.size(),
-        "%04u-%02u-%02u",
-        static_cast<unsigned>(day.year()),
-        static_cast<unsigned>(day.month()),
-        static_cast<unsigned>(day.day())
-    );
-    return text.data();
-}
-
-std::string text_of(const boost::mysql::datetime& at, unsigned digits) {
-    std::array<char, 48> text{};
-    std::snprintf(
-        text.data(),
-        text.size(),
-        "%04u-%02u-%02u %02u:%02u:%02u",
-        static_cast<unsigned>(at.year()),
-        static_cast<unsigned>(at.month()),
-        static_cast<unsigned>(at.day()),
-        static_cast<unsigned>(at.hour()),
-        static_cast<unsigned>(at.minute()),
-        static_cast<unsigned>(at.second())
-    );
-    return text.data() + fraction(at.microsecond(), digits);
-}
-
-std::string text_of(const boost::mysql::time& span, unsigned digits) {
-    constexpr std::int64_t per_second = 1'000'000;
-    constexpr std::int64_t sixty = 60;
-    const std::int64_t all = span.count() < 0 ? -span.count() : span.count();
-    const std::int64_t seconds = all / per_second;
-    std::array<char, 48> text{};
-    std::snprintf(
-        text.data(),
-        text.size(),
-        "%s%02lld:%02lld:%02lld",
-        span.count() < 0 ? "-" : "",
-        static_cast<long long>(seconds / (sixty * sixty)),
-        static_cast<long long>(seconds / sixty % sixty),
-        static_cast<long long>(seconds % sixty)
-    );
-    return text.data() + fraction(static_cast<std::uint32_t>(all % per_second), digits);
+    std::ostringstream words;
+    words << field;
+    std::string text = words.str();
+    const auto point = text.find('.');
+    if (point != std::string::npos)
+        text.resize(digits == 0 ? point : point + 1 + std::min(digits, most));
+    return text;
 }
 
 column_value value_of(std::uint64_t number, const std::string& column) {
@@ -119,11 +71,9 @@ column_value value_of(const field_view& field, const std::string& column, unsign
     case field_kind::double_:
         return field.get_double();
     case field_kind::date:
-        return text_of(field.get_date());
     case field_kind::datetime:
-        return text_of(field.get_datetime(), digits);
     case field_kind::time:
-        return text_of(field.get_time(), digits);
+        return text_of(field, digits);
     }
     return {};
 }

@@ -2,19 +2,15 @@
 #include "mysql/mysql_wire.hpp"
 
 #include "mortise/coro/detail/with_code.hpp"
-#include "mortise/coro/event.hpp"
-#include "mortise/detail/secret.hpp"
+#include "mortise/db/mysql_error.hpp"
 
+#include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/cancel_after.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/mysql/any_address.hpp>
-#include <boost/mysql/metadata_mode.hpp>
-#include <boost/mysql/pipeline.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 
 #include <algorithm>
-#include <chrono>
-#include <memory>
 #include <utility>
 
 namespace mortise::db::detail {
@@ -22,181 +18,267 @@ namespace mortise::db::detail {
 using coro::detail::with_code;
 using std::chrono::milliseconds;
 
-namespace {
+mysql_wire::mysql_wire(
+    asio::any_io_executor strand,
+    std::shared_ptr<mysql_place> place,
+    std::shared_ptr<coro::time_source> time
+)
+    : strand_(std::move(strand)),
+      place_(std::move(place)),
+      time_(std::move(time)),
+      on_(std::make_unique<boost::mysql::any_connection>(strand_, place_->connection_settings())) {
+    on_->set_meta_mode(boost::mysql::metadata_mode::full);  // rows have names
+}
 
-/// A look-up of a name, which Boost.Asio does on a thread of its own. It cannot be cancelled there,
-/// so whoever does not wait any longer leaves it behind.
-struct look_up {
-    explicit look_up(const asio::any_io_executor& executor) : resolver(executor), done(executor) {}
+// In a forked child the socket, and the set in which it is watched, are the parent's: to close it
+// here would take it out of that set.
+mysql_wire::~mysql_wire() {
+    if (process_.forked())
+        static_cast<void>(on_.release());
+}
 
-    asio::ip::tcp::resolver resolver;
-    coro::event done;
-    error_code failed;
-    asio::ip::tcp::resolver::results_type results;
-};
-
-// The addresses of the server, as many as its name has.
-asio::awaitable<mysql_failure> look_up_server(
-    const mysql_config& config, milliseconds limit, std::vector<boost::mysql::any_address>& found
-) {
-    if (!config.socket.empty()) {
-        found.emplace_back(boost::mysql::unix_path{config.socket.string()});
-        co_return mysql_failure();
-    }
-    const auto add = [&](std::string address) {
-        found.emplace_back(boost::mysql::host_and_port{std::move(address), config.port});
-    };
-    error_code no_address;
-    asio::ip::make_address(config.host, no_address);
-    if (!no_address) {
-        add(config.host);
-        co_return mysql_failure();
-    }
-    const auto executor = co_await asio::this_coro::executor;
-    const auto name = std::make_shared<look_up>(executor);
-    name->resolver.async_resolve(
-        config.host,
-        "",
-        asio::ip::resolver_base::address_configured,
-        asio::bind_executor(
-            executor,
-            [name](const auto& failed, auto results) {
-                name->failed = failed;
-                name->results = std::move(results);
-                name->done.set();
-            }
+void mysql_wire::start(failing work, ended then) {
+    busy_ = true;
+    then_ = std::move(then);
+    asio::co_spawn(
+        strand_,
+        std::move(work),
+        asio::bind_cancellation_slot(
+            stop_.slot(),
+            asio::bind_executor(
+                strand_,
+                [kept = shared_from_this()](std::exception_ptr thrown, mysql_failure failed) {
+                    if (thrown)
+                        failed = {errc::store_unavailable, "out of memory", true};
+                    kept->finished(std::move(failed));
+                }
+            )
         )
     );
-    auto waiting = name->done.async_wait(asio::cancel_after(limit, with_code));
-    const auto waited = co_await std::move(waiting);
-    if (std::get<0>(waited))
-        co_return mysql_failure(errc::store_unavailable, "its name is not found in time", true);
-    if (name->failed)
-        co_return mysql_failure(errc::store_unavailable, name->failed.message(), true);
-    for (const auto& each : name->results)
-        add(each.endpoint().address().to_string());
-    co_return mysql_failure();
 }
 
-}  // namespace
-
-mysql_wire::mysql_wire(
-    asio::any_io_executor executor,
-    std::shared_ptr<mysql_place> place,
-    std::shared_ptr<mysql_counts> counts
-)
-    : place_(std::move(place)),
-      counts_(std::move(counts)),
-      connection_(std::move(executor), place_->connection_settings()) {
-    connection_.set_meta_mode(boost::mysql::metadata_mode::full);  // rows have names
-}
-
-asio::awaitable<mysql_failure> mysql_wire::open(milliseconds limit) {
-    const auto begun = clock::now();
-    const auto left = [&] {
-        const auto spent = std::chrono::duration_cast<milliseconds>(clock::now() - begun);
-        return std::max(limit - spent, milliseconds(1));
-    };
-    std::vector<boost::mysql::any_address> addresses;
-    auto looking = look_up_server(place_->config, limit, addresses);
-    mysql_failure failed = co_await std::move(looking);
-    auto login = place_->login();
-    for (const auto& each : addresses) {
-        login.server_address = each;
-        auto connecting =
-            connection_.async_connect(login, notes_, asio::cancel_after(left(), with_code));
-        const auto connected = co_await std::move(connecting);
-        failed = mysql_failure_of(std::get<0>(connected), notes_);
-        if (failed.code == asio::error::operation_aborted)
-            failed = {errc::store_unavailable, "it does not greet in time", true};
-        if (failed.code != errc::store_unavailable)
-            break;
+// The end of the thing under way; of one that a `close` has ended, for nobody.
+void mysql_wire::finished(mysql_failure failed) {
+    if (closed_) {
+        busy_ = false;
+        return;
     }
-    if (failed.code) {
-        ++counts_->failed;
-        failed.text = place_->name() + ": " + failed.text;
-        co_return failed;
-    }
-    usable_ = true;
-    opened_at = idle_since = clock::now();
-    ++counts_->opened;
-    // The server may be set up otherwise, and then work outside of a transaction would be lost.
-    std::vector<std::string> settings = {"SET autocommit = 1"};
-    auto setting = run(std::move(settings), limit);
-    co_return co_await std::move(setting);
-}
-
-asio::awaitable<mysql_failure>
-mysql_wire::run(std::vector<std::string> statements, milliseconds limit) {
-    boost::mysql::pipeline_request request;
-    for (const std::string& each : statements)
-        request.add_execute(each);
-    std::vector<boost::mysql::stage_response> responses;
-    auto running = connection_.async_run_pipeline(
-        request, responses, notes_, asio::cancel_after(limit, with_code)
-    );
-    const auto done = co_await std::move(running);
-    mysql_failure failed = mysql_failure_of(std::get<0>(done), notes_);
-    if (std::get<0>(done) == asio::error::operation_aborted)
-        failed = {errc::store_unavailable, "the server does not answer in time", true};
-    for (const auto& each : responses) {
-        if (!failed.code || !each.error())
-            continue;
-        failed = mysql_failure_of(each.error(), each.diag());
-        break;
-    }
-    note(failed);
-    co_return failed;
-}
-
-asio::awaitable<bool> mysql_wire::answers(milliseconds limit) {
-    auto asking = connection_.async_ping(notes_, asio::cancel_after(limit, with_code));
-    const auto answer = co_await std::move(asking);
-    co_return note(mysql_failure_of(std::get<0>(answer), notes_));
-}
-
-asio::awaitable<void> mysql_wire::close() {
-    constexpr milliseconds limit(1'000);
-    usable_ = false;
-    auto closing = connection_.async_close(notes_, asio::cancel_after(limit, with_code));
-    co_await std::move(closing);
-}
-
-const boost::mysql::statement* mysql_wire::find(const std::string& sql) noexcept {
-    const auto found = statements_.find(sql);
-    if (found == statements_.end())
-        return nullptr;
-    found->second.used = ++uses_;
-    return &found->second.prepared;
-}
-
-void mysql_wire::keep(std::string sql, boost::mysql::statement prepared) {
-    statements_.insert_or_assign(std::move(sql), kept_statement{prepared, ++uses_});
-}
-
-std::optional<boost::mysql::statement> mysql_wire::take_surplus() {
-    if (statements_.size() < place_->config.statements_max)
-        return std::nullopt;
-    const auto oldest =
-        std::min_element(statements_.begin(), statements_.end(), [](const auto& a, const auto& b) {
-            return a.second.used < b.second.used;
-        });
-    const auto prepared = oldest->second.prepared;
-    statements_.erase(oldest);
-    return prepared;
-}
-
-bool mysql_wire::note(const mysql_failure& failure) {
-    if (failure.ends_connection)
+    if (late_)
+        failed = {errc::store_unavailable, std::move(failed.text), true};
+    outcome_ = explain(failed);
+    if (failed.ends_connection) {
         usable_ = false;
-    if (present.open && ends_transaction(failure.code))
-        present.ending = failure.code;
-    return usable_;
+        last_words_ = outcome_;
+    }
+    doomed_ = doomed_ || (open_ && ends_transaction(failed.code));
+    answered_ = true;
+    if (!killing_)
+        answer();
 }
 
-error mysql_wire::explain(mysql_failure failure) const {
-    failure.text = mortise::detail::without_secret(failure.text, place_->config.password);
-    return failure.to_error();
+void mysql_wire::answer() {
+    alarm_.cancel();
+    if (std::exchange(cancelled_, false) && usable_ && !place_->is_interruption(outcome_.code)) {
+        // A kill that comes after the statement hits the next one: this one.
+        auto held = std::exchange(outcome_, {});
+        auto then = std::exchange(then_, nullptr);
+        auto absorbed =
+            [this, held = std::move(held), then = std::move(then)](const server_failure& why) {
+                if (why && !place_->is_interruption(why.code))
+                    usable_ = false;
+                then(held);
+            };
+        limit(place_->config.cancel_max);
+        return start(send(shared_from_this(), {"DO 0"}), std::move(absorbed));
+    }
+    busy_ = false;
+    if (const auto then = std::exchange(then_, nullptr))
+        then(std::exchange(outcome_, {}));
+}
+
+server_failure mysql_wire::explain(const mysql_failure& failed) const {
+    return failed.explain(place_->config.password);
+}
+
+void mysql_wire::limit(milliseconds most) {
+    alarm_.set(*time_, strand_, time_->now() + most, [weak = weak_from_this()] {
+        if (const auto kept = weak.lock())
+            kept->close({errc::store_unavailable, "the server does not answer a cancellation"});
+    });
+}
+
+void mysql_wire::open_within(milliseconds most, ended then) {
+    alarm_.set(*time_, strand_, time_->now() + most, [weak = weak_from_this()] {
+        if (const auto kept = weak.lock()) {
+            kept->late_ = true;
+            kept->stop_.emit(asio::cancellation_type::terminal);
+        }
+    });
+    start(connect(shared_from_this(), most), std::move(then));
+}
+
+void mysql_wire::execute(texts statements, ended then) {
+    start(send(shared_from_this(), std::move(statements)), std::move(then));
+}
+
+void mysql_wire::probe(ended then) {
+    start(ping(shared_from_this()), std::move(then));
+}
+
+void mysql_wire::begin(const transaction_options& options, ended then) {
+    read_only_ = options.read_only;
+    doomed_ = false;
+    mark_ = {};
+    if (options.traced && !options.read_only && !place_->config.outcome_table.empty())
+        draw_mark();
+    auto begun = [this, then = std::move(then)](const server_failure& why) {
+        open_ = !why;
+        retired = retired || why;  // a part of it may have been done
+        then(why);
+    };
+    auto statements = first_statements(options);
+    auto work = mark_.empty() ? send(shared_from_this(), std::move(statements))
+                              : begin_traced(shared_from_this(), std::move(statements));
+    start(std::move(work), std::move(begun));
+}
+
+server_connection::statement_id mysql_wire::run(bound_sql statement, replied then) {
+    cancelled_ = answered_ = false;
+    result_ = {};
+    auto done = [this, then = std::move(then)](server_failure why) {
+        server_reply reply;
+        reply.lost = why && !usable_;
+        if (!why)
+            reply.result = std::exchange(result_, {});
+        reply.failure = std::move(why);
+        then(std::move(reply));
+    };
+    const auto id = ++statement_;
+    start(perform(shared_from_this(), std::move(statement)), std::move(done));
+    return id;
+}
+
+void mysql_wire::commit(committed then) {
+    auto done = [this, then = std::move(then)](server_failure why) {
+        server_ending ending;
+        ending.mark = mark_;
+        ending.unknown = why && !usable_;
+        if (ending.unknown && read_only_)
+            ending = {};  // there was nothing to commit
+        else
+            ending.failure = std::move(why);
+        open_ = ending.failure && !ending.unknown;
+        then(std::move(ending));
+    };
+    execute({"COMMIT"}, std::move(done));
+}
+
+void mysql_wire::roll_back(ended then) {
+    auto done = [this, then = std::move(then)](const server_failure& why) {
+        usable_ = usable_ && !why;
+        open_ = false;
+        then(why);
+    };
+    if (!busy_)
+        return execute({"ROLLBACK"}, std::move(done));
+    // Behind a statement that is being cancelled, whose end nobody waits for.
+    auto then_of_statement = std::exchange(then_, nullptr);
+    then_ = [this,
+             before = std::move(then_of_statement),
+             done = std::move(done)](const server_failure& why) mutable {
+        if (before)
+            before(why);
+        if (!usable_)
+            return done(why);
+        execute({"ROLLBACK"}, std::move(done));
+    };
+}
+
+transaction_state mysql_wire::state() const noexcept {
+    if (!open_)
+        return transaction_state::none;
+    return doomed_ ? transaction_state::doomed : transaction_state::open;
+}
+
+std::uint32_t mysql_wire::number() const noexcept {
+    return on_ ? on_->connection_id().value_or(0) : 0;
+}
+
+void mysql_wire::cancel(statement_id statement) {
+    if (!busy_ || answered_ || statement != statement_ || std::exchange(cancelled_, true))
+        return;
+    limit(place_->config.cancel_max);
+    killing_ = true;
+    killer_ = std::make_shared<mysql_wire>(strand_, place_, time_);
+    const auto id = number();
+    const auto most = std::min(place_->config.cancel_max, place_->config.connect_max);
+    killer_->open_within(most, [weak = weak_from_this(), id](const server_failure& why) {
+        const auto kept = weak.lock();
+        if (!kept || !kept->killer_)
+            return;
+        if (why)
+            return kept->killed(false);
+        kept->killer_->execute(
+            {"KILL QUERY " + std::to_string(id)},
+            [weak](const server_failure& failed) {
+                if (const auto still = weak.lock())
+                    still->killed(!failed);
+            }
+        );
+    });
+}
+
+void mysql_wire::killed(bool well) {
+    if (const auto killer = std::exchange(killer_, nullptr))
+        killer->close({});
+    killing_ = false;
+    if (!well)
+        usable_ = false;  // the kill may be on its way still
+    if (answered_)
+        answer();
+}
+
+// Whatever is under way ends soon, for nobody; it keeps the wire until then.
+void mysql_wire::close(const server_failure& why) {
+    if (std::exchange(closed_, true))
+        return;
+    const auto kept = shared_from_this();
+    const bool open = std::exchange(usable_, false);
+    if (!last_words_)
+        last_words_ = why;
+    alarm_.cancel();
+    if (const auto killer = std::exchange(killer_, nullptr))
+        killer->close(why);
+    const auto then = std::exchange(then_, nullptr);
+    if (busy_)
+        stop_.emit(asio::cancellation_type::terminal);
+    else if (open)
+        say_goodbye();
+    if (then)
+        then(why);
+}
+
+// Takes leave of the server, for nobody; a server that hears nothing logs an aborted connection.
+void mysql_wire::say_goodbye() {
+    constexpr milliseconds limit(1'000);
+    on_->async_close(
+        notes_,
+        asio::cancel_after(
+            limit, asio::bind_executor(strand_, [kept = shared_from_this()](const error_code&) {})
+        )
+    );
+}
+
+// What is under way is destroyed by the context, and with it the connection.
+void mysql_wire::drop() noexcept {
+    const bool leaving = std::exchange(closed_, true);
+    usable_ = false;
+    alarm_.cancel();
+    const auto then = std::exchange(then_, nullptr);
+    if (const auto killer = std::exchange(killer_, nullptr))
+        killer->drop();
+    if (!busy_ && !leaving && !process_.forked())
+        on_.reset();
 }
 
 }  // namespace mortise::db::detail

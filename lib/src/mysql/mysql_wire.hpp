@@ -3,138 +3,131 @@
 #define MORTISE_MYSQL_WIRE_HPP
 
 #include "mortise/coro/clock.hpp"
-#include "mortise/coro/detail/cancel_proxy.hpp"
+#include "mortise/coro/detail/alarm.hpp"
+#include "mortise/coro/detail/fork_guard.hpp"
 #include "mysql/mysql_failure.hpp"
 #include "mysql/mysql_place.hpp"
 
-#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/cancellation_signal.hpp>
-#include <boost/asio/prefer.hpp>
 #include <boost/mysql/any_connection.hpp>
+#include <boost/mysql/results.hpp>
 #include <boost/mysql/statement.hpp>
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace mortise::db::detail {
 
-/// The executor without a claim on its context, for a handler in a slot of the user's, which may
-/// outlive the context.
-inline asio::any_io_executor without_work(const asio::any_io_executor& executor) {
-    return asio::prefer(executor, asio::execution::outstanding_work.untracked);
-}
-
-/// Passes a signal of the user's on to a coroutine, whose own handlers the user's slot must not
-/// own.
-class signal_relay : public std::enable_shared_from_this<signal_relay> {
-public:
-    void listen(asio::cancellation_slot slot, const asio::any_io_executor& executor) {
-        coro::detail::install_cancel_proxy<signal_relay>(
-            slot, without_work(executor), weak_from_this()
-        );
-    }
-    void on_cancel(asio::cancellation_type type) { signal_.emit(type); }
-    asio::cancellation_slot slot() noexcept { return signal_.slot(); }
-
-private:
-    asio::cancellation_signal signal_;
-};
-
-/// Counts of all connections of a session.
-struct mysql_counts {
-    std::atomic<std::uint64_t> opened{0};
-    std::atomic<std::uint64_t> failed{0};
-    std::atomic<std::uint64_t> abandoned{0};
-    std::atomic<std::uint64_t> committed{0};
-    std::atomic<std::uint64_t> rolled_back{0};
-    std::atomic<std::uint64_t> repeated{0};
-    std::atomic<std::uint64_t> unknown{0};
-    std::atomic<std::uint64_t> cancelled{0};
-};
-
-/// One connection to the server, with the statements that were prepared on it.
+/// One connection to a MariaDB or MySQL server, with the statements that were prepared on it.
 ///
-/// @par Threads One at a time. Its operations run on the executor of the coroutine that awaits
-///              them, so that each transaction may come from another one.
-class mysql_wire {
+/// One thing is under way at a time, in a coroutine on the strand, which keeps the wire alive. A
+/// cancellation has another connection send `KILL QUERY` meanwhile; the statement is answered when
+/// both have ended and the kill cannot hit a later statement.
+///
+/// @par Threads The strand.
+class mysql_wire final : public server_connection, public std::enable_shared_from_this<mysql_wire> {
 public:
     mysql_wire(
-        asio::any_io_executor executor,
+        asio::any_io_executor strand,
         std::shared_ptr<mysql_place> place,
-        std::shared_ptr<mysql_counts> counts
+        std::shared_ptr<coro::time_source> time
     );
+    ~mysql_wire() override;
 
-    /// Connects, within the limit. Cancelling it spoils the wire, as with the functions below.
-    asio::awaitable<mysql_failure> open(std::chrono::milliseconds limit);
+    void open(ended then) override { open_within(place_->config.connect_max, std::move(then)); }
+    void open_within(std::chrono::milliseconds limit, ended then);
+    /// Runs statements one after the other in one message. Gives the first failure; later
+    /// statements have run all the same.
+    void execute(std::vector<std::string> statements, ended then);
 
-    /// Runs statements one after the other in one message, within the limit. @return the first
-    /// failure; later statements have run all the same.
-    asio::awaitable<mysql_failure>
-    run(std::vector<std::string> statements, std::chrono::milliseconds limit);
+    bool check() override { return usable_; }  // nobody can look into the socket of Boost.MySQL
+    void probe(ended then) override;
+    void begin(const transaction_options& options, ended then) override;
+    bool begun() const noexcept override { return open_; }
+    bool takes_statement() const noexcept override { return !busy_; }
+    statement_id run(bound_sql statement, replied then) override;
+    void cancel(statement_id statement) override;
+    void commit(committed then) override;
+    void roll_back(ended then) override;
 
-    /// Whether the server answers within the limit.
-    asio::awaitable<bool> answers(std::chrono::milliseconds limit);
-
-    /// Takes leave of the server.
-    asio::awaitable<void> close();
-
-    boost::mysql::any_connection& connection() noexcept { return connection_; }
-    const std::shared_ptr<mysql_place>& place() const noexcept { return place_; }
-    mysql_counts& counts() const noexcept { return *counts_; }
-    asio::any_io_executor executor() { return connection_.get_executor(); }
-
-    /// A statement that was prepared before; null if there is none.
-    const boost::mysql::statement* find(const std::string& sql) noexcept;
-    void keep(std::string sql, boost::mysql::statement prepared);
-    /// Takes out the statement that was not used for longest, if there are too many.
-    std::optional<boost::mysql::statement> take_surplus();
-
-    /// Notes a failure of a statement. @return whether the wire is still of use.
-    bool note(const mysql_failure& failure);
-    /// The wire must not be used again.
-    void spoil() noexcept { usable_ = false; }
-    bool usable() const noexcept { return usable_; }
-
-    /// A failure as it is thrown: with the remedy for its code, and without the password.
-    error explain(mysql_failure failure) const;
-
-    /// The present transaction.
-    struct transaction {
-        bool open = false;
-        std::uint64_t number = 0;  ///< By which its outcome can be looked up; zero: it cannot.
-        error_code ending;         ///< Why the server has undone it, or a part of it.
-    };
-    transaction present;
-
-    /// Abandons the statement of the closure that is under way; empty if none is.
-    std::function<void()> abandon_call;
-
-    /// When it was opened, and when its last transaction ended.
-    clock::time_point opened_at{};
-    clock::time_point idle_since{};
+    bool busy() const noexcept override { return busy_; }
+    bool usable() const noexcept override { return usable_; }
+    bool reusable() const noexcept override { return usable_ && !busy_ && !open_ && !retired; }
+    transaction_state state() const noexcept override;
+    server_failure last_words() const override { return last_words_; }
+    std::uint32_t number() const noexcept override;
+    transaction_mark mark() const override { return mark_; }
+    void close(const server_failure& why) override;
+    void drop() noexcept override;
 
 private:
+    using self = std::shared_ptr<mysql_wire>;
+    using texts = std::vector<std::string>;
+    using failing = asio::awaitable<mysql_failure>;
     struct kept_statement {
         boost::mysql::statement prepared;
         std::uint64_t used = 0;
     };
 
+    void start(failing work, ended then);
+    void finished(mysql_failure failed);
+    void answer();
+    void limit(std::chrono::milliseconds most);
+    void killed(bool well);
+    void say_goodbye();
+    server_failure explain(const mysql_failure& failed) const;
+
+    // The coroutines, each with the wire that it keeps.
+    failing connect(self kept, std::chrono::milliseconds most);
+    failing send(self kept, texts statements);
+    failing ping(self kept);
+    failing begin_traced(self kept, texts statements);
+    failing perform(self kept, bound_sql statement);
+    failing prepare(std::string text, boost::mysql::statement& prepared);
+    failing send_all(texts statements);
+
+    texts first_statements(const transaction_options& options);
+    void draw_mark();
+
+    const asio::any_io_executor strand_;
     const std::shared_ptr<mysql_place> place_;
-    const std::shared_ptr<mysql_counts> counts_;
-    boost::mysql::any_connection connection_;
+    const std::shared_ptr<coro::time_source> time_;
+    const coro::detail::fork_guard process_;
+    std::unique_ptr<boost::mysql::any_connection> on_;
     boost::mysql::diagnostics notes_;
     std::map<std::string, kept_statement> statements_;
     std::uint64_t uses_ = 0;
+    std::int64_t server_seconds_ = 0;  ///< The server's clock when the wire was opened,
+    clock::time_point opened_at_{};    ///< and ours.
+
     bool usable_ = false;
+    bool busy_ = false;
+    bool closed_ = false;
+    ended then_;                      ///< Whom the thing under way is for.
+    asio::cancellation_signal stop_;  ///< Of the thing under way.
+    coro::detail::alarm alarm_;       ///< Of an opening, or of a cancellation.
+    bool late_ = false;               ///< The opening took too long.
+    server_failure outcome_;          ///< The answer, while it is held back.
+    server_failure last_words_;
+
+    // Of a statement.
+    statement_id statement_ = 0;
+    query_result result_;
+    bool cancelled_ = false;
+    bool killing_ = false;
+    bool answered_ = false;
+    self killer_;
+
+    // Of a transaction.
+    bool open_ = false;
+    bool doomed_ = false;
+    bool read_only_ = false;
+    transaction_mark mark_;
 };
 
 }  // namespace mortise::db::detail

@@ -2,20 +2,21 @@
 #ifndef MORTISE_DB_MYSQL_CONFIG_HPP
 #define MORTISE_DB_MYSQL_CONFIG_HPP
 
-#include "mortise/coro/time_source.hpp"
+#include "mortise/db/server_limits.hpp"
 
 #include <chrono>
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <memory>
 #include <string>
 #include <string_view>
 
 namespace mortise::db {
 
 /// The settings of a session with a MariaDB or MySQL server, and its limits.
-class mysql_config {
+///
+/// `statements_max` is at least 1. A cancelled statement needs one connection more than
+/// `connections_max`.
+class mysql_config : public server_limits {
 public:
     mysql_config() = default;  // declared: no aggregate (docs/compilers.md, G3)
 
@@ -33,35 +34,14 @@ public:
     std::filesystem::path certificate_file;  ///< Our own (PEM), if the server asks for one,
     std::filesystem::path key_file;          ///< with its key.
 
-    std::size_t connections_max = 8;  ///< 1 to 1,000. A cancelled statement needs one more.
-    /// How long a transaction waits for a connection, if all are in use.
-    std::chrono::milliseconds wait_max{30'000};
-    /// How long to wait for a new connection, with the look-up of the server's name; and for a sign
-    /// of life of one that was idle.
-    std::chrono::milliseconds connect_max{5'000};
-    /// How long a cancelled statement may take to end, before its connection is given up.
-    std::chrono::milliseconds cancel_max{2'000};
-    /// How long the server may take to begin or to end a transaction, before the connection is
-    /// given up.
-    std::chrono::milliseconds answer_max{30'000};
-    /// A connection that has lived for longer is replaced, when no transaction uses it.
-    std::chrono::milliseconds lifetime_max{1'800'000};
-    /// A connection that was idle for longer is asked for a sign of life before it is used.
-    std::chrono::milliseconds check_after{1'000};
-
-    /// Prepared statements that each connection keeps; at least 1.
-    std::size_t statements_max = 128;
-
     /// The table in which traced transactions leave a row (`transaction_options::traced`), so that
     /// a commit whose answer is lost can be looked up. It is made on first use, in `database`.
     /// Empty: no transaction is traced.
     std::string outcome_table;
-
-    /// The seed of the pauses between attempts; zero: a random one.
-    std::uint64_t jitter_seed = 0;
-
-    /// The time source of pauses and of the limit for a cancelled statement; null: the real time.
-    std::shared_ptr<coro::time_source> time;
+    /// Rows of that table that are older are removed, now and then, by those who write there. The
+    /// outcome of a transaction can be looked up for half as long. Zero: no row is removed. All
+    /// sessions that share the table must have the same value.
+    std::chrono::hours outcome_age_max{24 * 7};
 };
 
 /// Reads the settings from a URL:

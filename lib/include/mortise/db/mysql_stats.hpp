@@ -2,27 +2,11 @@
 #ifndef MORTISE_DB_MYSQL_STATS_HPP
 #define MORTISE_DB_MYSQL_STATS_HPP
 
-#include <cstddef>
-#include <cstdint>
+#include "mortise/db/server_stats.hpp"
 
 namespace mortise::db {
 
-/// Counters of a session with a MariaDB or MySQL server, since it was made, and three sizes.
-struct mysql_stats {
-    std::uint64_t connections_opened = 0;
-    std::uint64_t connections_failed = 0;  ///< That could not be opened.
-    /// Those that were given up while a cancelled statement still ran.
-    std::uint64_t connections_abandoned = 0;
-    std::uint64_t committed = 0;
-    std::uint64_t rolled_back = 0;
-    std::uint64_t repeated = 0;         ///< Attempts that came after a failed one.
-    std::uint64_t commits_unknown = 0;  ///< Commits whose answer was lost.
-    std::uint64_t cancelled = 0;        ///< Statements that the server was asked to cancel.
-
-    std::size_t in_use = 0;   ///< Connections that are lent now, or being opened.
-    std::size_t idle = 0;     ///< Connections that wait for work now.
-    std::size_t waiting = 0;  ///< Transactions that wait for a connection now.
-};
+using mysql_stats = server_stats;
 
 }  // namespace mortise::db
 

@@ -2,13 +2,11 @@
 #ifndef MORTISE_DB_POSTGRES_CONFIG_HPP
 #define MORTISE_DB_POSTGRES_CONFIG_HPP
 
-#include "mortise/coro/time_source.hpp"
+#include "mortise/db/server_limits.hpp"
 
 #include <chrono>
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -27,7 +25,10 @@ struct postgres_address {
 };
 
 /// The settings of a session with a PostgreSQL server, and its limits.
-class postgres_config {
+///
+/// `statements_max` may be 0, for a pooler between client and server that gives each transaction
+/// another connection.
+class postgres_config : public server_limits {
 public:
     postgres_config() = default;  // declared: no aggregate (docs/compilers.md, G3)
 
@@ -49,33 +50,10 @@ public:
 
     std::string application_name = "mortise";  ///< As the server shows it in `pg_stat_activity`.
 
-    std::size_t connections_max = 8;  ///< 1 to 1,000.
-    /// Transactions that may wait for a connection.
-    std::size_t queue_max = 4'096;
-    /// How long a transaction waits for a connection, if all are in use.
-    std::chrono::milliseconds wait_max{30'000};
-    /// How long to wait for a new connection, with the look-up of the server's name.
-    std::chrono::milliseconds connect_max{5'000};
-    /// How long a cancelled statement may take to end, before its connection is given up.
-    std::chrono::milliseconds cancel_max{2'000};
-    /// A connection that has lived for longer is replaced, when no transaction uses it.
-    std::chrono::milliseconds lifetime_max{1'800'000};
-    /// A connection that was idle for longer is asked for a sign of life before it is used.
-    std::chrono::milliseconds check_after{1'000};
     /// How long sent data may stay unacknowledged by the server's host, before the connection is
     /// given up (`tcp_user_timeout`). Idle connections are probed by keepalives in a third of it,
     /// at least each second.
     std::chrono::milliseconds unacknowledged_max{15'000};
-
-    /// Prepared statements that each connection keeps; 0: none, for a pooler between client and
-    /// server that gives each transaction another connection.
-    std::size_t statements_max = 128;
-
-    /// The seed of the pauses between attempts; zero: a random one.
-    std::uint64_t jitter_seed = 0;
-
-    /// The time source of all limits; null: the real time.
-    std::shared_ptr<coro::time_source> time;
 };
 
 /// Reads the settings from a URL:

@@ -2,24 +2,11 @@
 #ifndef MORTISE_DB_POSTGRES_STATS_HPP
 #define MORTISE_DB_POSTGRES_STATS_HPP
 
-#include <cstddef>
-#include <cstdint>
+#include "mortise/db/server_stats.hpp"
 
 namespace mortise::db {
 
-/// Counters of a session with a PostgreSQL server, since it was made, and two sizes.
-struct postgres_stats {
-    std::uint64_t connections_opened = 0;
-    std::uint64_t connections_failed = 0;  ///< That could not be opened.
-    std::uint64_t committed = 0;
-    std::uint64_t rolled_back = 0;
-    std::uint64_t repeated = 0;         ///< Attempts that came after a failed one.
-    std::uint64_t commits_unknown = 0;  ///< Commits whose answer was lost.
-    std::uint64_t cancelled = 0;        ///< Statements that the server was asked to cancel.
-
-    std::size_t connections = 0;  ///< Open now, or being opened.
-    std::size_t waiting = 0;      ///< Transactions that wait for a connection now.
-};
+using postgres_stats = server_stats;
 
 }  // namespace mortise::db
 

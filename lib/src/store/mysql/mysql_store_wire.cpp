@@ -87,7 +87,7 @@ public:
     )
         : use_(use),
           strand_(strand),
-          place_(std::make_shared<db::detail::mysql_place>(strand, config.server)),
+          place_(std::make_shared<db::detail::mysql_place>(config.server)),
           wanted_(config.domain),
           creates_(config.create),
           facts_(std::move(facts)),

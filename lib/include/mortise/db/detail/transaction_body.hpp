@@ -19,26 +19,33 @@
 
 namespace mortise::db::detail {
 
+class server_transaction;
+
+/// Something that is destroyed when the context of the caller ends: a handler, a closure.
+class caller_share {
+public:
+    virtual ~caller_share() = default;
+    /// Destroys the handler. What a frame of the caller refers to stays until that frame is gone.
+    virtual void let_go() noexcept = 0;
+};
+
 /// The closure of a transaction, and who waits for its end, without their types.
-template <class Connection>
-class transaction_body {
+class transaction_body : public caller_share {
 public:
     using done_function = std::function<void(std::exception_ptr)>;
-
-    virtual ~transaction_body() = default;
 
     /// The executor of the caller, on which the closure runs.
     virtual const asio::any_io_executor& executor() const noexcept = 0;
     /// The slot of the caller. Call it once, in the initiating call.
     virtual asio::cancellation_slot release_slot() noexcept = 0;
-    /// Runs the closure, stoppable through `slot`, and calls `done` at its end. Keeps what owns the
-    /// connection alive until the closure's frame is gone. Call it on `executor()`.
-    virtual void start(
-        std::shared_ptr<void> owner,
-        Connection& on,
-        asio::cancellation_slot slot,
-        done_function done
-    ) = 0;
+    /// Runs the closure and calls `done` at its end. Keeps the transaction alive until the
+    /// closure's frame is gone. Call it on `executor()`.
+    virtual void start(std::shared_ptr<server_transaction> transaction, done_function done) = 0;
+    /// Sends the running closure a signal, which it hears whatever it waits for. Call it on
+    /// `executor()`.
+    virtual void stop() = 0;
+    /// Destroys the closure.
+    virtual void finish() noexcept = 0;
     /// Gives the caller the value of the last run, or the failure. The body is of no use after it.
     virtual void deliver(std::exception_ptr failure) = 0;
 };
@@ -53,41 +60,46 @@ struct transaction_signature<void> {
 };
 
 template <class Connection, class Work>
-class typed_transaction_body final
-    : public transaction_body<Connection>,
+class typed_transaction_body
+    : public transaction_body,
       public std::enable_shared_from_this<typed_transaction_body<Connection, Work>> {
+protected:
     using value_type = typename std::invoke_result_t<Work&, Connection&>::value_type;
+
+private:
     static constexpr bool is_void = std::is_void_v<value_type>;
     struct nothing {};
 
 public:
-    using typename transaction_body<Connection>::done_function;
     using signature = typename transaction_signature<value_type>::type;
     using completion = coro::detail::completion<signature>;
 
     typed_transaction_body(completion done, Work&& work)
         : done_(std::move(done)), work_(std::move(work)) {}
 
+    // The closure's frame keeps this object, and with it the frame of the caller, which it may
+    // refer to.
+    void let_go() noexcept override {}
+
     const asio::any_io_executor& executor() const noexcept override { return done_.get_executor(); }
     asio::cancellation_slot release_slot() noexcept override { return done_.release_slot(); }
 
-    void start(
-        std::shared_ptr<void> owner,
-        Connection& on,
-        asio::cancellation_slot slot,
-        done_function done
-    ) override {
+    void start(std::shared_ptr<server_transaction> transaction, done_function done) override {
         value_.reset();
         asio::co_spawn(
             executor(),
-            run(std::move(owner), this->shared_from_this(), on),
-            asio::bind_cancellation_slot(slot, asio::bind_executor(executor(), std::move(done)))
+            run(std::move(transaction), this->shared_from_this()),
+            asio::bind_cancellation_slot(
+                stop_.slot(), asio::bind_executor(executor(), std::move(done))
+            )
         );
     }
 
+    void stop() override { stop_.emit(asio::cancellation_type::terminal); }
+    void finish() noexcept override { work_.reset(); }
+
     void deliver(std::exception_ptr failure) override {
         auto done = std::move(done_);
-        work_.reset();
         auto value = std::move(value_);
         if constexpr (is_void)
             done.complete(std::move(failure));
@@ -97,9 +109,16 @@ public:
             done.complete(nullptr, std::move(*value));
     }
 
+protected:
+    using kept_value = std::optional<std::conditional_t<is_void, nothing, value_type>>;
+    /// The value of the last run, if it has ended well.
+    const kept_value& value() const noexcept { return value_; }
+
 private:
     static asio::awaitable<void>
-    run(std::shared_ptr<void>, std::shared_ptr<typed_transaction_body> self, Connection& on) {
+    run(std::shared_ptr<server_transaction> transaction,
+        std::shared_ptr<typed_transaction_body> self) {
+        Connection on(*transaction, self->executor());
         if constexpr (is_void)
             co_await (*self->work_)(on);
         else
@@ -108,7 +127,8 @@ private:
 
     completion done_;
     std::optional<Work> work_;
-    std::optional<std::conditional_t<is_void, nothing, value_type>> value_;
+    kept_value value_;
+    asio::cancellation_signal stop_;
 };
 
 }  // namespace mortise::db::detail
