@@ -149,32 +149,6 @@ protected:
     commit_proxy proxy{party.context, party.server.port()};
 };
 
-TEST_F(MysqlCommit, ThatWasDoneIsFoundAsCommitted) {
-    auto shop = party.open(config());
-    const auto mark = add(shop, commit_proxy::deed::cut_after);
-    ASSERT_TRUE(mark);
-    EXPECT_EQ(outcome(shop, *mark), transaction_outcome::committed);
-    EXPECT_EQ(outcome(shop, *mark), transaction_outcome::committed) << "the answer stays";
-    EXPECT_EQ(rows(), "1");
-    EXPECT_EQ(shop.stats().commits_unknown, 1u);
-}
-
-TEST_F(MysqlCommit, ThatNeverArrivedIsFoundAsRolledBack) {
-    auto shop = party.open(config());
-    const auto mark = add(shop, commit_proxy::deed::cut_before);
-    ASSERT_TRUE(mark);
-    EXPECT_EQ(outcome(shop, *mark), transaction_outcome::rolled_back);
-    EXPECT_EQ(outcome(shop, *mark), transaction_outcome::rolled_back) << "the answer stays";
-    EXPECT_EQ(rows(), "0");
-}
-
-TEST_F(MysqlCommit, ThatIsStillOnItsWayIsInProgress) {
-    auto shop = party.open(config());
-    const auto mark = add(shop, commit_proxy::deed::hold);
-    ASSERT_TRUE(mark);
-    EXPECT_EQ(outcome(shop, *mark), transaction_outcome::in_progress);
-}
-
 TEST_F(MysqlCommit, OfATransactionThatOnlyReadsIsNeverUnknown) {
     auto shop = party.open(config());
     const auto count = [&](mysql_connection& on) -> asio::awaitable<std::int64_t> {
@@ -220,6 +194,32 @@ TEST_F(MysqlCommit, IsTracedByOneRowOnlyIfItMayWrite) {
         EXPECT_TRUE(number.empty());
     });
     EXPECT_EQ(party.run("SELECT COUNT(*) FROM outcome"), "1");
+}
+
+TEST_F(MysqlCommit, RowsOfOutcomesAreRemovedWhenTheyAreOld) {
+    auto settings = party.config();
+    settings.outcome_table = "outcome";
+    settings.outcome_age_max = std::chrono::hours(1);
+    auto shop = party.open(settings);
+    db::transaction_mark fresh;
+    const auto look = [&](mysql_connection& on) -> asio::awaitable<void> {
+        fresh = on.mark();
+        co_return;
+    };
+    const auto run = [&](int count) {
+        party.finish([&, count]() -> asio::awaitable<void> {
+            for (int i = 0; i < count; ++i)
+                co_await shop.async_run(look);
+        });
+    };
+    run(1);
+    party.run("INSERT INTO outcome VALUES (5, 1, NOW() - INTERVAL 2 HOUR)");
+    const auto old = party.run("SELECT UNIX_TIMESTAMP() - 7200");
+    EXPECT_EQ(outcome(shop, db::transaction_mark("5", old)), transaction_outcome::unknown);
+    run(256);
+    EXPECT_EQ(party.run("SELECT COUNT(*) FROM outcome WHERE number = 5"), "0");
+    EXPECT_EQ(party.run("SELECT COUNT(*) FROM outcome"), "257");
+    EXPECT_EQ(outcome(shop, fresh), transaction_outcome::committed);
 }
 
 }  // namespace

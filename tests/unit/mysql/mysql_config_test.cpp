@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mortise/db/mysql.hpp"
 #include "mortise/error.hpp"
-#include "mysql/mysql_call.hpp"
+#include "mysql/mysql_place.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <gtest/gtest.h>
@@ -82,7 +82,7 @@ TEST(MysqlConfig, IsCheckedWhenTheSessionIsMade) {
     EXPECT_TRUE(refused([](db::mysql_config& c) { c.connections_max = 0; }));
     EXPECT_TRUE(refused([](db::mysql_config& c) { c.connections_max = 1'001; }));
     EXPECT_TRUE(refused([](db::mysql_config& c) { c.statements_max = 0; }));
-    EXPECT_TRUE(refused([](db::mysql_config& c) { c.wait_max = milliseconds(0); }));
+    EXPECT_TRUE(refused([](db::mysql_config& c) { c.wait_max = milliseconds(-1); }));
     EXPECT_TRUE(refused([](db::mysql_config& c) { c.outcome_table = "a`b"; }));
     EXPECT_TRUE(refused([](db::mysql_config& c) { c.outcome_table = "ends"; }));
     EXPECT_TRUE(refused([](db::mysql_config& c) { c.key_file = "/key.pem"; }));
@@ -93,6 +93,7 @@ TEST(MysqlConfig, IsCheckedWhenTheSessionIsMade) {
 }
 
 TEST(MysqlTransactionControl, IsRecognised) {
+    const db::detail::mysql_place place{db::mysql_config()};
     for (const char* const sql :
          {"COMMIT",
           " commit work",
@@ -115,7 +116,7 @@ TEST(MysqlTransactionControl, IsRecognised) {
           "TRUNCATE t",
           "LOCK TABLES t WRITE",
           "XA START 'x'"})
-        EXPECT_TRUE(db::detail::controls_mysql_transaction(sql)) << sql;
+        EXPECT_TRUE(place.controls_transaction(sql, true)) << sql;
     for (const char* const sql :
          {"",
           "SELECT 'COMMIT'",
@@ -131,7 +132,7 @@ TEST(MysqlTransactionControl, IsRecognised) {
           "CREATE OR REPLACE TEMPORARY TABLE t (id INT)",
           "committed",
           "/* COMMIT"})
-        EXPECT_FALSE(db::detail::controls_mysql_transaction(sql)) << sql;
+        EXPECT_FALSE(place.controls_transaction(sql, true)) << sql;
 }
 
 }  // namespace

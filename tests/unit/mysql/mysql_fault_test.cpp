@@ -84,29 +84,6 @@ TEST_F(MysqlFault, AServerThatHangsUpOnIdleConnectionsIsNoFault) {
     EXPECT_EQ(amount(), "9");
 }
 
-TEST_F(MysqlFault, AConnectionThatIsKilledInATransactionEndsItWithoutEffect) {
-    auto shop = party.open();
-    ended_with inside;
-    const auto be_killed = [&](mysql_connection& on) -> asio::awaitable<void> {
-        auto taking = on.query("UPDATE stock SET amount = 0 WHERE id = 1");
-        co_await std::move(taking);
-        end_connection(on.server_id());
-        inside = co_await end_of(on.query("SELECT 1"));
-        auto again = end_of(on.query("SELECT 1"));
-        const auto ended = co_await std::move(again);
-        EXPECT_EQ(ended.code, errc::store_unavailable);
-    };
-    ended_with outside;
-    party.finish([&]() -> asio::awaitable<void> {
-        outside = co_await end_of(shop.async_run(be_killed));
-    });
-    EXPECT_EQ(inside.code, condition::retryable) << inside.text;
-    EXPECT_EQ(outside.code, errc::store_unavailable) << "the closure hid it";
-    EXPECT_EQ(amount(), "10");
-    sell(shop);
-    EXPECT_EQ(amount(), "9");
-}
-
 TEST_F(MysqlFault, AConnectionThatIsKilledDuringAStatementEndsIt) {
     auto shop = party.open();
     other_transaction other(party);
@@ -134,29 +111,6 @@ TEST_F(MysqlFault, AConnectionThatIsKilledDuringAStatementEndsIt) {
     EXPECT_EQ(amount(), "10");
 }
 
-TEST_F(MysqlFault, AStatementByItselfThatLosesItsConnectionMayHaveBeenDone) {
-    auto shop = party.open();
-    other_transaction other(party);
-    other.run("SELECT * FROM stock FOR UPDATE");
-    std::optional<ended_with> ended;
-    asio::co_spawn(
-        party.context,
-        [&]() -> asio::awaitable<void> {
-            ended = co_await end_of(shop.query("UPDATE stock SET amount = 0 WHERE id = 1"));
-        },
-        asio::detached
-    );
-    while (!party.waits())
-        party.context.poll();
-    const auto id = party.run("SELECT id FROM information_schema.processlist "
-                              "WHERE info LIKE 'UPDATE stock%'");
-    party.run("KILL CONNECTION " + id);
-    while (!ended)
-        party.context.run_one();
-    EXPECT_TRUE(ended->code == errc::outcome_unknown || ended->code == db::mysql_error(1927))
-        << ended->text;
-}
-
 TEST_F(MysqlFault, AConnectionThatIsKilledBeforeTheCommitLeavesItUnknown) {
     auto shop = party.open();
     const auto be_killed = [&](mysql_connection& on) -> asio::awaitable<void> {
@@ -171,35 +125,6 @@ TEST_F(MysqlFault, AConnectionThatIsKilledBeforeTheCommitLeavesItUnknown) {
     EXPECT_EQ(ended.code, errc::commit_unknown) << ended.text;
     EXPECT_EQ(shop.stats().commits_unknown, 1u);
     EXPECT_EQ(amount(), "10");
-}
-
-TEST(MysqlServer, RestartsAndTheSessionGoesOn) {
-    mariadb_server server;
-    mysql_party party(server);
-    auto config = party.config();
-    config.check_after = std::chrono::milliseconds(1);
-    auto shop = party.open(config);
-    const auto ask = [&] {
-        ended_with ended;
-        party.finish([&]() -> asio::awaitable<void> {
-            ended = co_await end_of(shop.query("SELECT 1"));
-        });
-        return ended;
-    };
-    EXPECT_FALSE(ask().code);
-    server.stop();
-    const auto refused = ask();
-    EXPECT_EQ(refused.code, errc::store_unavailable) << refused.text;
-    EXPECT_NE(refused.text.find("127.0.0.1:"), std::string::npos) << refused.text;
-    server.start();
-    const auto again = ask();
-    EXPECT_FALSE(again.code) << again.text;
-    server.kill();
-    EXPECT_EQ(ask().code, errc::store_unavailable);
-    EXPECT_GE(shop.stats().connections_failed, 2u);
-    server.start();
-    const auto last = ask();
-    EXPECT_FALSE(last.code) << last.text;
 }
 
 TEST(MysqlServer, StandsStillAndATransactionIsGivenUp) {

@@ -4,7 +4,7 @@
 #include "postgres/pg_connection.hpp"
 #include "support/eventually.hpp"
 #include "support/scratch_folder.hpp"
-#include "unit/postgres/postgres_world.hpp"
+#include "unit/session/session_world.hpp"
 #include "unit/txn_http/slow_name.hpp"
 
 #include <boost/asio/post.hpp>
@@ -85,7 +85,7 @@ protected:
         return std::move(*reply);
     }
 
-    postgres_world world;
+    session_world world;
     db::postgres_config settings = world.config();
 
 private:
@@ -192,6 +192,9 @@ TEST_F(PostgresConnection, KeepsAFewStatementsPrepared) {
     EXPECT_TRUE(exchange(*on, {pg_step(bound_sql("SELECT nothing"))}).first_failure());
     EXPECT_FALSE(exchange(*on, {pg_step(bound_sql("ROLLBACK"))}).first_failure());
     EXPECT_EQ(on->transaction_state(), pg_connection::transaction::none);
+    const auto kept =
+        exchange(*on, {pg_step(bound_sql("SELECT count(*) FROM pg_prepared_statements"))});
+    EXPECT_LE(kept.answers.at(0).result.first().integer(0), 3) << "it is forgotten later";
 }
 
 TEST_F(PostgresConnection, KeepsNoStatementsForAPooler) {
@@ -268,7 +271,7 @@ TEST_F(PostgresConnection, CancelsTheStatementThatRunsAndNoOther) {
 
 TEST_F(PostgresConnection, IsGivenUpIfACancellationHasNoAnswer) {
     postgres_server own;
-    settings = postgres_world(own).config();
+    settings = session_world(own).config();
     settings.cancel_max = std::chrono::milliseconds(50);
     const auto on = open();
     std::optional<pg_reply> reply;

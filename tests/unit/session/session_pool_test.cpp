@@ -2,20 +2,25 @@
 #include "mortise/coro/error.hpp"
 #include "mortise/coro/event.hpp"
 #include "mortise/coro/virtual_time.hpp"
-#include "mortise/db/postgres.hpp"
 #include "support/eventually.hpp"
 #include "support/tracker_executor.hpp"
-#include "unit/postgres/postgres_world.hpp"
+#include "unit/session/session_world.hpp"
 
 #include <boost/asio/as_tuple.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/cancel_after.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <gtest/gtest.h>
+
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -24,22 +29,22 @@
 #include <string>
 #include <vector>
 
-namespace mortise::test::postgres_pool_test {
+namespace mortise::test::session_pool_test {
 namespace {
 
-using db::postgres_connection;
+using connection = session_kind::connection;
 using std::chrono::milliseconds;
 
-class PostgresPool : public testing::Test {
+class SessionPool : public testing::Test {
 protected:
-    PostgresPool() {
+    SessionPool() {
         config.connections_max = 2;
         config.check_after = std::chrono::hours(1);
     }
 
     /// Starts a transaction that lasts until `gate` is set; notes its end in `order`.
     void start(const std::string& name) {
-        auto work = [this](postgres_connection& on) -> asio::awaitable<void> {
+        auto work = [this](connection& on) -> asio::awaitable<void> {
             co_await on.query("SELECT 1");
             ++running;
             most = std::max(most, running);
@@ -51,25 +56,21 @@ protected:
             failures.push_back(code_of(why));
         });
     }
-    void until(const std::function<bool()>& so) {
-        const auto end = clock::now() + std::chrono::seconds(60);
-        world.step_while([&] { return !so() && clock::now() < end; });
-        ASSERT_TRUE(so());
-    }
-    void open() { session = std::make_unique<db::postgres>(world.open(config)); }
+    void until(const std::function<bool()>& so) { ASSERT_TRUE(world.reaches(so)); }
+    void open() { session = std::make_unique<session_world::session>(world.open(config)); }
     void once() { world.run(session->async_run(add_cents(1, 1), {}, asio::use_awaitable)); }
 
-    postgres_world world;
-    db::postgres_config config = world.config();
+    session_world world;
+    session_kind::config config = world.config();
     coro::event gate{world.context.get_executor()};
-    std::unique_ptr<db::postgres> session;
+    std::unique_ptr<session_world::session> session;
     int running = 0;
     int most = 0;
     std::vector<std::string> order;
     std::vector<error_code> failures;
 };
 
-TEST_F(PostgresPool, OpensNoMoreConnectionsThanItMayAndServesInOrder) {
+TEST_F(SessionPool, OpensNoMoreConnectionsThanItMayAndServesInOrder) {
     open();
     EXPECT_EQ(world.connections(), 0) << "none before it is needed";
     for (const char* const name : {"a", "b", "c", "d", "e"})
@@ -92,7 +93,7 @@ TEST_F(PostgresPool, OpensNoMoreConnectionsThanItMayAndServesInOrder) {
     EXPECT_EQ(order, (std::vector<std::string>{"a", "b", "c", "d", "e"}));
 }
 
-TEST_F(PostgresPool, AWaitHasALimitAndAQueueToo) {
+TEST_F(SessionPool, AWaitHasALimitAndAQueueToo) {
     config.connections_max = 1;
     config.wait_max = milliseconds(50);
     config.queue_max = 1;
@@ -110,7 +111,7 @@ TEST_F(PostgresPool, AWaitHasALimitAndAQueueToo) {
     EXPECT_EQ(failures[2], error_code());
 }
 
-TEST_F(PostgresPool, WhoeverHasAConnectionOpenedIsNotInTheQueue) {
+TEST_F(SessionPool, WhoeverHasAConnectionOpenedIsNotInTheQueue) {
     config.connections_max = 2;
     config.wait_max = milliseconds(0);
     config.queue_max = 0;
@@ -127,28 +128,27 @@ TEST_F(PostgresPool, WhoeverHasAConnectionOpenedIsNotInTheQueue) {
     EXPECT_EQ(failures[2], error_code());
 }
 
-TEST_F(PostgresPool, ReplacesAConnectionThatHasLivedForLong) {
+TEST_F(SessionPool, ReplacesAConnectionThatHasLivedForLong) {
     config.lifetime_max = milliseconds(1);
     open();
     once();
-    EXPECT_TRUE(eventually([&] { return world.connections() == 0; })) << "closed when it came back";
+    until([&] { return world.connections() == 0; });  // it was closed when it came back
     once();
     EXPECT_EQ(session->stats().connections_opened, 2u);
 }
 
-TEST_F(PostgresPool, NoticesOnTakingThatTheServerHasEndedAConnection) {
+TEST_F(SessionPool, NoticesOnTakingThatTheServerHasEndedAConnection) {
     open();
     once();
-    world.sql("SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity"
-              " WHERE application_name = 'mortise'");
+    world.end_connections();
     once();
     EXPECT_EQ(session->stats().connections_opened, 2u);
     EXPECT_EQ(world.cents(1), "102");
 }
 
-TEST_F(PostgresPool, AsksAnIdleConnectionForASignOfLife) {
-    postgres_server own;
-    postgres_world there(own);
+TEST_F(SessionPool, AsksAnIdleConnectionForASignOfLife) {
+    auto& own = spare_server();
+    session_world there(own);
     auto settings = there.config();
     const auto time = std::make_shared<coro::virtual_time>(there.context.get_executor());
     settings.time = time;
@@ -171,9 +171,9 @@ TEST_F(PostgresPool, AsksAnIdleConnectionForASignOfLife) {
     EXPECT_EQ(there.cents(1), "103");
 }
 
-TEST_F(PostgresPool, EachWhoWaitsHearsThatNoneCanBeOpened) {
+TEST_F(SessionPool, EachWhoWaitsHearsThatNoneCanBeOpened) {
     const port_reservation nobody;
-    config.servers[0].port = nobody.port();
+    session_kind::place(config, nobody.port());
     open();
     for (const char* const name : {"a", "b", "c", "d"})
         start(name);
@@ -185,23 +185,26 @@ TEST_F(PostgresPool, EachWhoWaitsHearsThatNoneCanBeOpened) {
 }
 
 // The socket of a server that has ended refuses at once, inside of the call that opens.
-TEST_F(PostgresPool, ThousandsHearThatNoneCanBeOpened) {
-    postgres_server own;
-    config.servers = {{own.socket_folder().string(), own.port()}};
+TEST_F(SessionPool, ThousandsHearThatNoneCanBeOpened) {
+    auto& own = spare_server();
+    session_world there(own);
+    config = there.config();
+    config.check_after = std::chrono::hours(1);
+    session_kind::place_at_socket(config, own);
     config.connections_max = 1;
     open();
     start("holds");
     until([&] { return running == 1; });
-    for (int i = 0; i < 4'000; ++i)
+    for (int i = 0; i < 2'000; ++i)
         start("waits");
-    until([&] { return session->stats().waiting == 4'000; });
+    until([&] { return session->stats().waiting == 2'000; });
     own.stop();
     gate.set();
-    until([&] { return order.size() == 4'001; });
-    EXPECT_EQ(session->stats().connections_failed, 4'000u);
+    until([&] { return order.size() == 2'001; });
+    EXPECT_EQ(session->stats().connections_failed, 2'000u);
 }
 
-TEST_F(PostgresPool, StopsWhenTheRunningTransactionsHaveEnded) {
+TEST_F(SessionPool, StopsWhenTheRunningTransactionsHaveEnded) {
     open();
     for (const char* const name : {"a", "b", "waits"})
         start(name);
@@ -223,13 +226,13 @@ TEST_F(PostgresPool, StopsWhenTheRunningTransactionsHaveEnded) {
     EXPECT_EQ(order.size(), 4u);
     EXPECT_EQ(failures[2], error_code());
     EXPECT_EQ(session->stats().connections, 0u);
-    EXPECT_TRUE(eventually([&] { return world.connections() == 0; }));
+    until([&] { return world.connections() == 0; });
     bool again = false;
     session->async_stop([&](error_code) { again = true; });
     until([&] { return again; });
 }
 
-TEST_F(PostgresPool, AnIdleSessionKeepsNoContextAtWork) {
+TEST_F(SessionPool, AnIdleSessionKeepsNoContextAtWork) {
     open();
     once();
     world.context.restart();
@@ -237,28 +240,39 @@ TEST_F(PostgresPool, AnIdleSessionKeepsNoContextAtWork) {
     EXPECT_EQ(session->stats().connections, 1u);
 }
 
-TEST_F(PostgresPool, IsDestroyedWithWhatRuns) {
+TEST_F(SessionPool, IsDestroyedWithWhatRuns) {
     open();
-    for (const char* const name : {"a", "b", "waits"})
-        start(name);
+    for (const int id : {1, 2}) {
+        const auto change = [this, id](connection& on) -> asio::awaitable<void> {
+            co_await add_cents(id, 1)(on);
+            ++running;
+            co_await gate.async_wait();
+        };
+        session->async_run(change, {}, [this](std::exception_ptr why) {
+            order.emplace_back("runs");
+            failures.push_back(code_of(why));
+        });
+    }
+    start("waits");
     until([&] { return running == 2; });
     session.reset();
     until([&] { return order.size() == 1; });
+    EXPECT_EQ(order[0], "waits");
     EXPECT_EQ(failures[0], asio::error::operation_aborted);
     gate.set();
     until([&] { return order.size() == 3; });
     EXPECT_EQ(failures[1], errc::store_unavailable);
     EXPECT_EQ(failures[2], errc::store_unavailable);
-    EXPECT_TRUE(eventually([&] { return world.connections() == 0; }));
-    EXPECT_EQ(world.cents(1), "100");
+    until([&] { return world.connections() == 0; });
+    EXPECT_EQ(world.cents(1) + world.cents(2), "100100");
 }
 
-TEST_F(PostgresPool, CompletesOnTheExecutorOfTheHandlerAndNeverInside) {
+TEST_F(SessionPool, CompletesOnTheExecutorOfTheHandlerAndNeverInside) {
     open();
     const tracker_executor tracker(world.context);
     int completed = 0;
     bool inside = true;
-    auto work = [tracker](postgres_connection& on) -> asio::awaitable<void> {
+    auto work = [tracker](connection& on) -> asio::awaitable<void> {
         EXPECT_TRUE(tracker.runs_this()) << "the closure runs where its caller does";
         co_await on.query("SELECT 1");
         EXPECT_TRUE(tracker.runs_this());
@@ -271,18 +285,36 @@ TEST_F(PostgresPool, CompletesOnTheExecutorOfTheHandlerAndNeverInside) {
                        }));
     inside = false;
     until([&] { return completed == 1; });
+    inside = true;
+    session->async_query(
+        db::bound_sql("SELECT 1"),
+        asio::bind_executor(
+            tracker,
+            [&](std::exception_ptr why, const db::query_result&) {
+                EXPECT_FALSE(why) << text_of(why);
+                EXPECT_TRUE(tracker.runs_this());
+                EXPECT_FALSE(inside);
+                ++completed;
+            }
+        )
+    );
+    inside = false;
+    until([&] { return completed == 2; });
+    inside = true;
     session->async_stop(asio::bind_executor(tracker, [&](error_code) {
         EXPECT_TRUE(tracker.runs_this());
+        EXPECT_FALSE(inside);
         ++completed;
     }));
-    until([&] { return completed == 2; });
+    inside = false;
+    until([&] { return completed == 3; });
 }
 
 // Any thread may begin, cancel and end transactions; the sanitizers judge.
-TEST_F(PostgresPool, ServesManyThreads) {
+TEST_F(SessionPool, ServesManyThreads) {
     asio::thread_pool threads(4);
     config.connections_max = 4;
-    db::postgres shared(threads.get_executor(), config);
+    session_world::session shared(threads.get_executor(), config);
     constexpr int coroutines = 32;
     constexpr int rounds = 8;
     std::atomic<int> written{0};
@@ -290,7 +322,7 @@ TEST_F(PostgresPool, ServesManyThreads) {
         asio::co_spawn(
             asio::make_strand(threads),
             [&shared, &written, i]() -> asio::awaitable<void> {
-                auto work = [](postgres_connection& on) -> asio::awaitable<void> {
+                auto work = [](connection& on) -> asio::awaitable<void> {
                     co_await on.query("UPDATE account SET cents = cents + 1 WHERE id = 1");
                 };
                 for (int round = 0; round < rounds; ++round) {
@@ -322,13 +354,13 @@ TEST_F(PostgresPool, ServesManyThreads) {
 }
 
 // Nothing may leak, or be used after its end; the sanitizer judges.
-TEST_F(PostgresPool, TheContextMayEndAtAnyMoment) {
+TEST_F(SessionPool, TheContextMayEndAtAnyMoment) {
     for (int handlers = 0; handlers < 40; ++handlers) {
         asio::io_context other;
-        auto away = std::make_shared<db::postgres>(other.get_executor(), config);
+        auto away = std::make_shared<session_world::session>(other.get_executor(), config);
         for (int i = 0; i < 3; ++i) {
-            auto work = [](postgres_connection& on) -> asio::awaitable<void> {
-                co_await on.query("SELECT pg_sleep(0.001)");
+            auto work = [](connection& on) -> asio::awaitable<void> {
+                co_await on.query(session_kind::sleep_short);
                 co_await on.query("UPDATE account SET cents = cents + 1 WHERE id = 1");
             };
             // The coroutine that waits owns the session.
@@ -344,8 +376,68 @@ TEST_F(PostgresPool, TheContextMayEndAtAnyMoment) {
         for (int i = 0; i < handlers; ++i)
             other.run_one_for(milliseconds(20));
     }
-    EXPECT_TRUE(eventually([&] { return world.connections() == 0; }));
+    until([&] { return world.connections() == 0; });
+}
+
+TEST_F(SessionPool, LetsAWaiterGoThatIsCancelled) {
+    config.connections_max = 1;
+    open();
+    start("a");
+    until([&] { return running == 1; });
+    asio::cancellation_signal signal;
+    std::optional<error_code> left;
+    session->async_run(
+        add_cents(1, 1),
+        {},
+        asio::bind_cancellation_slot(
+            signal.slot(), [&](std::exception_ptr why) { left = code_of(why); }
+        )
+    );
+    start("c");
+    until([&] { return session->stats().waiting == 2; });
+    signal.emit(asio::cancellation_type::total);
+    until([&] { return left.has_value(); });
+    EXPECT_EQ(left, asio::error::operation_aborted);
+    gate.set();
+    until([&] { return order.size() == 2; });
+    EXPECT_EQ(order, (std::vector<std::string>{"a", "c"}));
+    EXPECT_EQ(world.cents(1), "100");
+}
+
+// A server that does not greet must not hold up the end.
+TEST_F(SessionPool, AStopDoesNotWaitForConnectionsThatAreBeingOpened) {
+    asio::ip::tcp::acceptor silent(world.context, {asio::ip::address_v4::loopback(), 0});
+    session_kind::place(config, silent.local_endpoint().port());
+    config.connect_max = std::chrono::hours(1);
+    open();
+    start("waits");
+    until([&] { return session->stats().in_use == 1; });
+    bool stopped = false;
+    session->async_stop([&](error_code code) { stopped = !code; });
+    until([&] { return stopped && order.size() == 1; });
+    EXPECT_EQ(failures[0], asio::error::operation_aborted);
+}
+
+TEST_F(SessionPool, IsLeftAloneByAForkedChild) {
+    open();
+    const auto number = [&] {
+        auto asking = session->query(session_kind::own_number);
+        return world.run([](auto question) -> asio::awaitable<std::int64_t> {
+            const auto found = co_await std::move(question);
+            co_return found.first().integer(0);
+        }(std::move(asking)));
+    };
+    const auto before = number();
+    const pid_t child = ::fork();
+    if (child == 0) {
+        session.reset();
+        ::_exit(0);
+    }
+    int status = 0;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    EXPECT_EQ(number(), before);
 }
 
 }  // namespace
-}  // namespace mortise::test::postgres_pool_test
+}  // namespace mortise::test::session_pool_test

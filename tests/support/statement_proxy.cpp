@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "support/postgres_proxy.hpp"
+#include "support/statement_proxy.hpp"
 
 #include "support/without_throw.hpp"
 
@@ -38,7 +38,7 @@ struct link {
 
 }  // namespace
 
-class postgres_proxy::core : public std::enable_shared_from_this<core> {
+class statement_proxy::core : public std::enable_shared_from_this<core> {
 public:
     core(asio::any_io_executor executor, std::uint16_t server_port)
         : executor_(executor),
@@ -92,6 +92,10 @@ private:
             const deed now = meant ? std::exchange(self->then, deed::none) : deed::none;
             if (now == deed::cut)
                 break;
+            if (now == deed::hold) {
+                on->client.close();
+                co_return;
+            }
             on->cut_answer = on->cut_answer || now == deed::cut_answer;
             on->stalled = on->stalled || now == deed::stall;
             const auto written =
@@ -128,29 +132,29 @@ private:
     std::set<std::shared_ptr<link>> links_;
 };
 
-postgres_proxy::postgres_proxy(asio::any_io_executor executor, std::uint16_t server_port)
+statement_proxy::statement_proxy(asio::any_io_executor executor, std::uint16_t server_port)
     : core_(std::make_shared<core>(std::move(executor), server_port)) {
     core_->start();
 }
 
-postgres_proxy::~postgres_proxy() {
+statement_proxy::~statement_proxy() {
     core_->end();
 }
 
-std::uint16_t postgres_proxy::port() const noexcept {
+std::uint16_t statement_proxy::port() const noexcept {
     return core_->port();
 }
 
-void postgres_proxy::at(std::string text, deed then) {
+void statement_proxy::at(std::string text, deed then) {
     core_->text = std::move(text);
     core_->then = then;
 }
 
-bool postgres_proxy::pending() const noexcept {
+bool statement_proxy::pending() const noexcept {
     return core_->then != deed::none;
 }
 
-std::size_t postgres_proxy::connections() const noexcept {
+std::size_t statement_proxy::connections() const noexcept {
     return core_->connections;
 }
 

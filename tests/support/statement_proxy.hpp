@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef MORTISE_TESTS_SUPPORT_POSTGRES_PROXY_HPP
-#define MORTISE_TESTS_SUPPORT_POSTGRES_PROXY_HPP
+#ifndef MORTISE_TESTS_SUPPORT_STATEMENT_PROXY_HPP
+#define MORTISE_TESTS_SUPPORT_STATEMENT_PROXY_HPP
 
 #include <boost/asio/any_io_executor.hpp>
 
@@ -13,19 +13,19 @@ namespace mortise::test {
 
 namespace asio = boost::asio;
 
-/// Stands between clients and a PostgreSQL server, and ends connections at the point that it is
+/// Stands between clients and a database server, and ends connections at the point that it is
 /// told. It knows nothing of the protocol but the text of a statement, without TLS.
 ///
 /// It holds work on the executor while it lives.
 ///
 /// @par Threads That of the executor.
-class postgres_proxy {
+class statement_proxy {
 public:
-    postgres_proxy(asio::any_io_executor executor, std::uint16_t server_port);
+    statement_proxy(asio::any_io_executor executor, std::uint16_t server_port);
     /// Ends all connections.
-    ~postgres_proxy();
-    postgres_proxy(const postgres_proxy&) = delete;
-    postgres_proxy& operator=(const postgres_proxy&) = delete;
+    ~statement_proxy();
+    statement_proxy(const statement_proxy&) = delete;
+    statement_proxy& operator=(const statement_proxy&) = delete;
 
     /// A port of 127.0.0.1.
     std::uint16_t port() const noexcept;
@@ -34,6 +34,7 @@ public:
         none,
         cut,         ///< The connection ends, and the statement is lost.
         cut_answer,  ///< The statement arrives; the connection ends instead of its answer.
+        hold,        ///< The server does not get it, and does not see the end of the connection.
         stall,       ///< The statement arrives; nothing comes back, and the connection stays.
     };
     /// Does this to the next write of a client that contains the text.

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef MORTISE_TESTS_UNIT_POSTGRES_POSTGRES_WORLD_HPP
-#define MORTISE_TESTS_UNIT_POSTGRES_POSTGRES_WORLD_HPP
+#ifndef MORTISE_TESTS_UNIT_SESSION_SESSION_WORLD_HPP
+#define MORTISE_TESTS_UNIT_SESSION_SESSION_WORLD_HPP
 
-#include "mortise/db/postgres.hpp"
-#include "support/postgres_server.hpp"
+#include "unit/session/session_kind.hpp"
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
@@ -17,31 +16,37 @@
 
 namespace mortise::test {
 
+namespace asio = boost::asio;
+
 /// A table of accounts at a server, and a context in real time. The server is the one that the
 /// tests of this program share, unless there is another.
-class postgres_world {
+class session_world {
 public:
-    explicit postgres_world(postgres_server& at = shared_postgres());
-    postgres_world(const postgres_world&) = delete;
-    postgres_world& operator=(const postgres_world&) = delete;
+    using session = session_kind::session;
+    using config_type = session_kind::config;
 
-    postgres_server& server() const noexcept { return server_; }
-    db::postgres_config config() const { return db::parse_postgres_url(server_.url()); }
-    db::postgres open() { return open(config()); }
-    db::postgres open(db::postgres_config with) {
-        return db::postgres(context.get_executor(), std::move(with));
+    explicit session_world(session_kind::server& at = session_kind::shared());
+    session_world(const session_world&) = delete;
+    session_world& operator=(const session_world&) = delete;
+
+    session_kind::server& server() const noexcept { return server_; }
+    const std::string& database() const noexcept { return database_; }
+    config_type config() const { return session_kind::config_of(server_, database_); }
+    session open() { return open(config()); }
+    session open(config_type with) { return session(context.get_executor(), std::move(with)); }
+
+    /// The first value of the first row, as an administrator. @throws std::runtime_error
+    std::string sql(const std::string& statement) const {
+        return session_kind::sql(server_, database_, statement);
     }
-
-    /// The first value of the first row, on an administrator's connection, which all worlds at one
-    /// server share. @throws std::runtime_error
-    std::string sql(const std::string& statement) const;
     std::string cents(int id) const {
         return sql("SELECT cents FROM account WHERE id = " + std::to_string(id));
     }
-    /// How many connections the sessions of mortise have at the server.
-    int connections() const;
-    /// Waits until a statement that contains this text runs at the server and waits for something.
-    bool await_running(const std::string& text) const;
+    /// How many connections sessions have at the server.
+    int connections() const { return std::stoi(sql(session_kind::connections())); }
+    void end_connections() const { session_kind::end_connections(server_, database_); }
+    /// Waits until a statement that contains this text runs at the server, while handlers run.
+    bool await_running(const std::string& text);
 
     /// Until the coroutine ends. @throws what it throws.
     template <class T>
@@ -64,6 +69,8 @@ public:
 
     /// While `wanted()` holds, asked before each handler, and now and then while there is none.
     void step_while(const std::function<bool()>& wanted);
+    /// Runs handlers until `so()` holds. @return whether it did in a minute
+    [[nodiscard]] bool reaches(const std::function<bool()>& so);
     /// Until nobody waits for anything.
     void settle();
 
@@ -85,8 +92,12 @@ private:
     }
     void await(asio::awaitable<void> task);
 
-    postgres_server& server_;
+    session_kind::server& server_;
+    const std::string database_;
 };
+
+/// A second server, for tests that stop or suspend it: it runs when this returns.
+session_kind::server& spare_server();
 
 /// The code of a failure; no error if there is none. Any other exception is `work_threw`.
 error_code code_of(const std::exception_ptr& failure);
@@ -95,8 +106,10 @@ std::string text_of(const std::exception_ptr& failure);
 
 /// Adds to an account; a closure for `async_run`.
 inline auto add_cents(int id, int cents) {
-    return [id, cents](db::postgres_connection& on) -> asio::awaitable<void> {
-        co_await on.query("UPDATE account SET cents = cents + $1 WHERE id = $2", cents, id);
+    return [id, cents](session_kind::connection& on) -> asio::awaitable<void> {
+        const auto text = session_kind::marked("UPDATE account SET cents = cents + ? WHERE id = ?");
+        auto adding = on.query(text, cents, id);
+        co_await std::move(adding);
     };
 }
 
