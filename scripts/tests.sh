@@ -29,11 +29,17 @@ run_ctest() { # PRESET ARGS...
     steady_addresses ctest -j "$(($(jobs) * 3))" --output-on-failure "$@"
 }
 
+# Tests at server databases are a preview: MORTISE_DATABASES=1 builds and runs them, too.
+database_options=(-DMORTISE_WITH_POSTGRES=OFF -DMORTISE_WITH_MYSQL=OFF)
+if [[ ${MORTISE_DATABASES:-} ]]; then
+    database_options=(-DMORTISE_WITH_POSTGRES=ON -DMORTISE_WITH_MYSQL=ON)
+fi
+
 need_for_tests() { # also need WORD...
     need "${to_build[@]}" "${to_test[@]}" "$@"
     need_boost
     need_redis
-    need_databases
+    if [[ ${MORTISE_DATABASES:-} ]]; then need_databases; fi
     need_kafka
 }
 
@@ -48,7 +54,7 @@ verb_test() {
         if [[ $word == --times ]]; then times=1; else words+=("$word"); fi
     done
     need_for_tests
-    configure test
+    configure test "${database_options[@]}"
     build test
     sanitizer_options
     local folder=$root/.build/test
@@ -73,7 +79,7 @@ test_has_passed() {
 
 verb_proof() {
     need_for_tests
-    configure test
+    configure test "${database_options[@]}"
     build test
     if ! test_has_passed; then
         verb_test
@@ -86,14 +92,14 @@ verb_proof() {
 
 verb_release() {
     need_for_tests
-    configure release -DMORTISE_BUILD_TESTS=ON
+    configure release -DMORTISE_BUILD_TESTS=ON "${database_options[@]}"
     build release
     run_ctest release "$@"
 }
 
 verb_tsan() {
     need_for_tests "${to_tsan[@]}"
-    configure tsan
+    configure tsan "${database_options[@]}"
     build tsan unit_tests conformance_tests txn_tests txn_http_tests outbox_tests
     # Tests fork children that use threads, as a case no longer has a process of its own.
     local options="halt_on_error=1:second_deadlock_stack=1:die_after_fork=0"

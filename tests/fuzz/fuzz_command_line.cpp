@@ -65,6 +65,7 @@ struct limits {
     }
     void operator()(const tool::watch_settings&) const {}
     void operator()(const tool::doctor_settings&) const {}
+    void operator()(const tool::init_settings&) const {}
     void operator()(const tool::txn_settings& settings) const {
         MORTISE_ASSERT(within(settings.wait));
     }
