@@ -13,6 +13,8 @@
 #include <boost/asio/io_context.hpp>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -204,6 +206,26 @@ TEST_F(PostgresStoreFault, ACrashIsANewIncarnationThatGrantsNothingTooSoon) {
     EXPECT_GT(next.token().value, token);
     EXPECT_TRUE(alice.run_until([&] { return held.state() == lease_state::lost; }));
     EXPECT_FALSE(bob.release(next));
+}
+
+// After a crash bases begin ahead of the clock, and a second crash must know how far they came.
+TEST_F(PostgresStoreFault, TokensGrowOverSeveralCrashes) {
+    constexpr auto ttl = 1s;
+    postgres_server server;
+    config = parse_postgres_store_url(server.url());
+    lone_client client(config, ttl);
+    std::uint64_t highest = 0;
+    for (int run = 0; run < 3; ++run) {
+        for (int grant = 0; grant < 3; ++grant) {
+            lease held;
+            ASSERT_FALSE(client.acquire("door", held));
+            EXPECT_GT(held.token().value, highest) << "in run " << run;
+            highest = std::max(highest, held.token().value);
+            EXPECT_FALSE(client.release(held));
+        }
+        server.kill();
+        server.start();
+    }
 }
 
 TEST_F(PostgresStoreFault, APromotionIsANewIncarnationThatGrantsNothingTooSoon) {
