@@ -252,6 +252,16 @@ protected:
         );
     }
 
+    // The time of the server passes, though no session sends a heartbeat.
+    void stay_alive() {
+        const std::string later = std::to_string(std::chrono::microseconds(ttl).count());
+        administrator_.run(
+            "UPDATE " + config_.schema +
+            ".session SET deadline = (date_part('epoch', clock_timestamp()) * 1000000)::bigint + " +
+            later + " WHERE NOT dead AND deadline > 1"
+        );
+    }
+
     void lead_one_to_its_end() {
         party& one = any();
         party& other = any();
@@ -370,11 +380,12 @@ private:
 
 TEST_F(GatewayTwin, AnswersAndWritesAsTheModelDoes) {
     constexpr int steps = 150;
-    const auto seeds = amount("MORTISE_TWIN_SEEDS", 2, 40);
+    const auto seeds = amount("MORTISE_TWIN_SEEDS", 2, 6);  // each keeps some ten connections
     for (int i = 0; i < 3; ++i)
         join();
     for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
         random_.seed(seed);
+        stay_alive();
         for (int i = 0; i < steps; ++i) {
             step();
             compare();
