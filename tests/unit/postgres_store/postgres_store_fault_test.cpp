@@ -287,6 +287,61 @@ TEST_F(PostgresStoreFault, ABackendThatIsTerminatedLosesNothing) {
     EXPECT_FALSE(bob.release(next));
 }
 
+// Whoever proves a session while its row is being deleted finds that it is over.
+TEST_F(PostgresStoreFault, ASessionThatIsBeingForgottenIsNotRevived) {
+    asio::io_context context(1);
+    const auto gateway =
+        store_detail::make_statement_gateway(std::make_unique<store_detail::postgres_server>(config)
+        );
+    gateway->start(
+        context.get_executor(),
+        coro::make_boot_time_source(context.get_executor()),
+        [](const auto&) {},
+        [] {}
+    );
+    session_start start;
+    start.id = random_id::draw();
+    start.ttl = 60s;
+    std::optional<result<store_detail::sql_proof>> proof;
+    const auto begin_to_prove = [&](std::uint64_t generation) {
+        start.generation = generation;
+        proof.reset();
+        asio::co_spawn(
+            context,
+            gateway->connect(),
+            [&](const std::exception_ptr&, error_code failed) {
+                EXPECT_FALSE(failed);
+                asio::co_spawn(
+                    context,
+                    gateway->prove(start),
+                    [&](const std::exception_ptr&, result<store_detail::sql_proof> found) {
+                        proof = std::move(found);
+                    }
+                );
+            }
+        );
+    };
+    begin_to_prove(1);
+    while (!proof)
+        context.run_one();
+    ASSERT_TRUE(*proof);
+    administrator.run("BEGIN");
+    administrator.run("DELETE FROM " + config.schema + ".session");
+    begin_to_prove(2);
+    const auto waits = [&] {
+        return administrator.run("SELECT count(*) FROM pg_locks WHERE NOT granted") != "0";
+    };
+    while (!proof && !waits())
+        context.run_one_for(1ms);
+    EXPECT_FALSE(proof) << "it did not wait for the row";
+    administrator.run("COMMIT");
+    while (!proof)
+        context.run_one();
+    EXPECT_EQ(proof->error(), errc::session_lost);
+    EXPECT_EQ(administrator.run("SELECT count(*) FROM " + config.schema + ".session"), "0");
+    gateway->close();
+}
+
 // The row lock of the general way is a transaction over a round trip, and therefore limited.
 TEST_F(PostgresStoreFault, ARowLockOfAClientThatStopsIsTakenFromIt) {
     asio::io_context context(1);
