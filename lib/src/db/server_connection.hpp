@@ -32,7 +32,7 @@ enum class transaction_state : std::uint8_t {
 /// The answer to a statement.
 struct server_reply {
     server_failure failure;
-    bool lost = false;  ///< The connection ended before the answer came.
+    bool lost = false;  ///< The connection ended before the answer.
     query_result result;
 };
 

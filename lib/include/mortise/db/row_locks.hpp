@@ -18,7 +18,7 @@
 namespace mortise::db {
 
 // Pessimistic locking at a server: a row is locked before it is read, until the transaction ends.
-// docs/sql-patterns.md says which pattern is for what, and why SQLite needs none of these.
+// docs/sql-patterns.md says which pattern is for what, and why SQLite needs no row locks.
 
 /// No limit but the server's own: `lock_timeout`, `innodb_lock_wait_timeout`.
 inline constexpr std::chrono::milliseconds wait_as_configured = std::chrono::milliseconds::max();

@@ -20,8 +20,8 @@ struct server_stats {
     std::uint64_t cancelled = 0;        ///< Statements that the server was asked to cancel.
 
     std::size_t connections = 0;  ///< Open now, or being opened.
-    std::size_t idle = 0;         ///< Of these, those that wait for work now.
-    std::size_t in_use = 0;       ///< All others of these.
+    std::size_t idle = 0;         ///< Open connections without work.
+    std::size_t in_use = 0;       ///< The other connections.
     std::size_t waiting = 0;      ///< Transactions that wait for a connection now.
 };
 

@@ -60,7 +60,7 @@ private:
     std::function<void()> quiet_;
     std::chrono::milliseconds ttl_{};
     std::deque<clock::time_point> under_way_;  ///< When the commands without an answer were sent.
-    clock::time_point answered_;               ///< When the newest answer came.
+    clock::time_point answered_;               ///< The time of the newest answer.
     alarm answers_alarm_;
     alarm quiet_alarm_;
 };
