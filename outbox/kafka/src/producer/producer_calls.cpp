@@ -17,6 +17,8 @@ using std::chrono::milliseconds;
 constexpr milliseconds stop_time{1'000};
 // The slice of a call that ends a transaction: long, to resume the call rarely (see `begin`).
 constexpr int end_slice_ms = 1'000;
+// How many answers of earlier calls are assumed to be left behind, at most.
+constexpr int tries_max = 4;
 
 }  // namespace
 
@@ -42,13 +44,15 @@ producer_calls::failure producer_calls::failure_of(const rd_kafka_error_t& error
 }
 
 // Repeats a call until its answer is clear, the time is up, or the producer is stopped. After a
-// timeout or a stop it returns the last failure, which could be resumed.
+// timeout or a stop it returns the last failure, which could be resumed. After a call was resumed,
+// "wrong state" may be the end of a phase that was skipped (see `begin`): the next call does it.
 producer_calls::failure
 producer_calls::until_decided(const call& operation, clock::duration limit, int slice) {
     clock::time_point end = clock::now() + limit;
     const int whole_ms = static_cast<int>(std::chrono::duration_cast<milliseconds>(limit).count());
     const int each_ms = std::min(slice, whole_ms);
     bool shortened = false;
+    int wrong_states = 0;
     serve();  // Discard earlier failures.
     says().take_failure();
     disturbed_ = 0;
@@ -59,7 +63,9 @@ producer_calls::until_decided(const call& operation, clock::duration limit, int 
             return {};
         }
         failure seen = failure_of(*error);
-        if (remedy_of(seen.answer) != remedy::resume)
+        const bool skipped =
+            resumed_ && seen.answer.code == RD_KAFKA_RESP_ERR__STATE && ++wrong_states < tries_max;
+        if (remedy_of(seen.answer) != remedy::resume && !skipped)
             return seen;
         resumed_ = true;
         serve();
@@ -91,7 +97,6 @@ producer_calls::failure producer_calls::init() {
 // and does not do what that call asks for. So after a resumed call, this begins a transaction until
 // the library says that one is open: each answer left behind takes one call.
 producer_calls::failure producer_calls::begin() {
-    constexpr int tries_max = 4;
     const bool doubtful = std::exchange(resumed_, false);
     failure seen;
     for (int tries = 0; tries < tries_max; ++tries) {
@@ -134,11 +139,30 @@ bool producer_calls::send_offsets(const group_position& consumed) {
 producer_calls::failure producer_calls::commit() {
     says().take_failure();
     MORTISE_CRASH_POINT("kafka.commit");
-    return until_decided(
+    failure seen = until_decided(
         [this](int limit_ms) { return ::rd_kafka_commit_transaction(handle_.get(), limit_ms); },
         config_.commit_wait_max,
         end_slice_ms
     );
+    const bool doubtful = resumed_ && !seen.failed();
+    if (doubtful)
+        seen = prove_commit();
+    // Nobody knows then whether it has committed: neither abort nor repeat.
+    if (doubtful || (resumed_ && seen.answer.code == RD_KAFKA_RESP_ERR__STATE)) {
+        seen.answer.abortable = false;
+        seen.answer.retriable = seen.failed();
+    }
+    return seen;
+}
+
+// A resumed commit may be given answers of earlier calls in all of its phases, and then says that
+// it has committed although it has not. A new transaction can be begun only if it has; that one is
+// aborted, which asks no broker, as it is empty.
+producer_calls::failure producer_calls::prove_commit() {
+    if (failure seen = begin(); seen.failed())
+        return seen;
+    const owned<rd_kafka_error_t> error(::rd_kafka_abort_transaction(handle_.get(), end_slice_ms));
+    return error ? failure_of(*error) : failure();
 }
 
 producer_calls::failure producer_calls::abort() {

@@ -77,6 +77,7 @@ private:
 
     failure failure_of(const rd_kafka_error_t& error);
     failure until_decided(const call& operation, clock::duration limit, int slice = slice_ms);
+    failure prove_commit();
     failure why_not();
     bool produce_in_turn(const record& record, std::size_t index, batch_pacing& pacing);
     int hand_over(const record& record, std::size_t index);
