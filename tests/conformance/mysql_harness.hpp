@@ -28,6 +28,7 @@ public:
         all.traits = make_mysql_store(std::move(config))->traits();  // needs no server
         all.loses_replies = true;
         all.lives_anywhere = true;
+        all.sees_death = true;
         all.simulated_elsewhere = true;  // sql_model_test.cpp
         return all;
     }

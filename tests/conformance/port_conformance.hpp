@@ -42,6 +42,7 @@ class LockConformance : public StoreSuite {};
         static bool fits(const store_abilities& of) { return condition; }                          \
     };
 
+MORTISE_PART(StorePortDeath, StorePort, of.sees_death)
 MORTISE_PART(StorePortExclusive, StorePort, !of.traits.shared)
 MORTISE_PART(StorePortFair, StorePort, of.traits.fair)
 MORTISE_PART(StorePortHoldMax, StorePort, of.traits.hold_max)
@@ -143,6 +144,7 @@ std::vector<harness_factory> harnesses_for() {
 /// All suites at the port that a store may have, for use inside of `mortise::test`.
 #define MORTISE_PORT_SUITES(Name, Harness)                                                         \
     MORTISE_SUITE(Name, StorePort, Harness)                                                        \
+    MORTISE_SUITE(Name, StorePortDeath, Harness)                                                   \
     MORTISE_SUITE(Name, StorePortExclusive, Harness)                                               \
     MORTISE_SUITE(Name, StorePortFair, Harness)                                                    \
     MORTISE_SUITE(Name, StorePortHoldMax, Harness)                                                 \

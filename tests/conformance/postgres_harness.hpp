@@ -39,6 +39,7 @@ public:
         all.traits = make_postgres_store(postgres_store_config())->traits();  // needs no server
         all.loses_replies = all.loses_pushes = all.spoils = all.silences = true;
         all.lives_anywhere = true;
+        all.sees_death = true;
         all.simulated_elsewhere = true;  // sql_model_test.cpp
         return all;
     }

@@ -26,6 +26,7 @@ public:
         all.traits = sqlite_harness().make_store()->traits();
         all.loses_replies = all.loses_pushes = all.spoils = true;
         all.lives_anywhere = true;
+        all.sees_death = true;
         return all;
     }
 

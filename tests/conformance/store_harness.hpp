@@ -29,6 +29,8 @@ struct store_abilities {
     bool restarts = false;
     bool spoils = false;
     bool silences = false;
+    /// A session that is let go of without a farewell is seen dead at once by another one.
+    bool sees_death = false;
     /// Time passes only as far as the test lets it pass, so that a day costs next to nothing.
     bool simulates_time = false;
     /// Clients may live in contexts, and on threads, of the test's own, in real time.

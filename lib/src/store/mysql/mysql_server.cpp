@@ -90,6 +90,9 @@ constexpr const char* beat_text =
     "SELECT id `key` FROM mortise_session WHERE id<>{s} AND (dead=1 OR deadline<=" MORTISE_NOW
     ") LIMIT 16;"
     "SELECT DISTINCT name FROM mortise_waiter WHERE ends<=" MORTISE_NOW " LIMIT 16;"
+    "SELECT o.id `key`,HEX(o.sid) id FROM mortise_session o JOIN mortise_session s USING(host) "
+    "WHERE s.id={s} AND o.id<>s.id AND host<>'' AND o.dead=0 AND o.deadline>" MORTISE_NOW
+    " ORDER BY o.id<s.id,o.id LIMIT 3;"
     "UPDATE mortise_meta SET floor=GREATEST(floor," MORTISE_NOW "-60000000),floor_at=" MORTISE_NOW
     " WHERE one=1 AND floor_at<" MORTISE_NOW "-30000000;"
     "SELECT IF(floor_at<" MORTISE_NOW

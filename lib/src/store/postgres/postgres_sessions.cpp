@@ -93,6 +93,9 @@ FROM u, run r)");
         expanded("SELECT key FROM session s WHERE key <> $1 AND NOT ({lives}) LIMIT 16");
     static const std::string ended =
         expanded("SELECT DISTINCT name FROM waiter WHERE ends <= {us} LIMIT 16");
+    static const std::string nearest = expanded(R"(
+SELECT key, id FROM session s WHERE host = (SELECT host FROM session WHERE key = $1) AND host <> ''
+AND key <> $1 AND {lives} ORDER BY key < $1, key LIMIT 3)");
     static const std::string old = expanded(R"(
 WITH p AS (SELECT floor(random() * greatest(pg_relation_size('lock') / 8192 - 15, 1))::bigint AS n),
 o AS (SELECT l.name, l.base FROM lock l
@@ -108,7 +111,8 @@ DELETE FROM lock WHERE name IN (SELECT name FROM o))");
     message.add(ledger, key, ahead);
     message.answer().add(beat, key, as_signed(actor.generation));
     message.add(dead, key);
-    message.add(ended).end();
+    message.add(ended);
+    message.add(nearest, key).end();
     message.add(old);
     return message.end();
 }

@@ -141,6 +141,8 @@ result<sql_beat> read_beat(const sql_results& found) {
         beat.dead.push_back(number(each, "key"));
     for (const row& each : found.at(2).rows)
         beat.ended.push_back(bytes_in(each, "name"));
+    for (const row& each : found.at(3).rows)
+        beat.nearest.push_back({number(each, "key"), id(each, "id")});
     // What is found now may be more than one portion.
     if (!beat.dead.empty() || !beat.ended.empty())
         beat.next_deadline = clock::duration::zero();

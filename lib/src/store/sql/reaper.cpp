@@ -5,18 +5,30 @@
 #include <boost/asio/detached.hpp>
 
 #include <limits>
-#include <set>
 #include <utility>
 
 namespace mortise::store_detail {
 
 void reaper::begin(const sql_beat& found) {
     const bool over = quarantined_ && found.quarantine <= clock::duration::zero();
-    if (at_work_ || (found.dead.empty() && found.ended.empty() && !over))
+    if (!found.dead.empty() || !found.ended.empty() || !silent_.empty() || over)
+        start(found.dead, found.ended, over);
+}
+
+void reaper::bury(core::session_key silent) {
+    silent_.insert(silent);
+    start({}, {}, false);
+}
+
+void reaper::start(
+    std::vector<core::session_key> dead, std::vector<std::string> ended, bool advance
+) {
+    if (std::exchange(at_work_, true))
         return;
-    at_work_ = true;
     asio::co_spawn(
-        link_->executor(), work(shared_from_this(), found.dead, found.ended, over), asio::detached
+        link_->executor(),
+        work(shared_from_this(), std::move(dead), std::move(ended), advance),
+        asio::detached
     );
 }
 
@@ -53,10 +65,27 @@ asio::awaitable<error_code> reaper::free_all(
         if (const error_code failed = co_await std::move(expiring))
             co_return failed;
     }
-    if (!advance)
-        co_return error_code();
-    auto advancing = advance_own();
-    co_return co_await std::move(advancing);
+    if (advance) {
+        auto advancing = advance_own();
+        if (const error_code failed = co_await std::move(advancing))
+            co_return failed;
+    }
+    auto burying = bury_all();
+    co_return co_await std::move(burying);
+}
+
+asio::awaitable<error_code> reaper::bury_all() {
+    while (!silent_.empty()) {
+        const core::session_key key = *silent_.begin();
+        auto ending = link_->gateway().end({key, 0});
+        if (const error_code failed = co_await std::move(ending))
+            co_return failed;
+        auto reaping = reap(key);
+        if (const error_code failed = co_await std::move(reaping))
+            co_return failed;
+        silent_.erase(key);
+    }
+    co_return error_code();
 }
 
 asio::awaitable<error_code> reaper::reap(core::session_key key) {

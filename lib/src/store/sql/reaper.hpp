@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,10 @@ public:
     /// Begins to free what a heartbeat has found, unless it is at work already.
     void begin(const sql_beat& found);
 
+    /// Ends a session whose process has ended, and frees what it had. If that fails, the next
+    /// heartbeat tries it again.
+    void bury(core::session_key silent);
+
     /// Frees all that a dead session had, and forgets it.
     asio::awaitable<error_code> reap(core::session_key key);
 
@@ -41,6 +46,7 @@ public:
     static constexpr std::size_t portion = 64;
 
 private:
+    void start(std::vector<core::session_key> dead, std::vector<std::string> ended, bool advance);
     asio::awaitable<void> work(
         std::shared_ptr<reaper> self,
         std::vector<core::session_key> dead,
@@ -49,6 +55,7 @@ private:
     );
     asio::awaitable<error_code>
     free_all(std::vector<core::session_key> dead, std::vector<std::string> ended, bool advance);
+    asio::awaitable<error_code> bury_all();
     asio::awaitable<error_code> free_portion(core::session_key key, bool& left);
     asio::awaitable<error_code> expire(std::string name);
     asio::awaitable<error_code> advance_own();
@@ -56,6 +63,7 @@ private:
     std::shared_ptr<sql_link> link_;
     lock_runner runner_;
     bool at_work_ = false;
+    std::set<core::session_key> silent_;  ///< To bury.
     bool quarantined_ = false;
 };
 

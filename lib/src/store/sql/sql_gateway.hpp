@@ -9,6 +9,7 @@
 #include "mortise/error.hpp"
 #include "mortise/store.hpp"
 #include "mortise/store_types.hpp"
+#include "store/life/host_watch.hpp"
 #include "store/link/session_link.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
@@ -129,6 +130,8 @@ struct sql_beat {
     std::optional<clock::duration> next_deadline;
     std::vector<core::session_key> dead;  ///< Others that are dead or over; a portion.
     std::vector<std::string> ended;       ///< Locks with a grant that has ended; a portion.
+    /// The next few sessions, by their keys in a circle, whose client names the same host.
+    std::vector<host_neighbour> nearest;
 };
 
 /// The entries of one session.
@@ -238,7 +241,8 @@ public:
     /// statement, else a heartbeat under way would revive it. @return whether it is dead now.
     virtual asio::awaitable<result<bool>> mark_dead(core::session_key key) = 0;
 
-    /// Marks the own session, whatever its deadline. Succeeds if it is dead already.
+    /// Marks a session, whatever its deadline: the own one, or one whose process is seen to have
+    /// ended. Succeeds if it is dead already, or gone.
     virtual asio::awaitable<error_code> end(sql_actor actor) = 0;
 
     /// Deletes the row of a dead session that has no entries.
@@ -302,8 +306,10 @@ public:
 };
 
 /// The store at a SQL server: the rules of `core::lock_engine`, and the short ways of the server.
-std::unique_ptr<store>
-make_sql_store(std::shared_ptr<sql_gateway> gateway, reconnect_pauses pauses);
+/// If it watches the host, sessions whose process has ended on this host are ended at once.
+std::unique_ptr<store> make_sql_store(
+    std::shared_ptr<sql_gateway> gateway, reconnect_pauses pauses, bool watches_host = false
+);
 
 }  // namespace mortise::store_detail
 

@@ -54,6 +54,20 @@ void sql_link::attach(
 void sql_link::begin_session() {
     key_ = 0;
     own_.clear();
+    if (host_)
+        host_->open(session().id);
+}
+
+void sql_link::ended() noexcept {
+    end_session();
+    if (host_)
+        host_->close();
+}
+
+void sql_link::leave() noexcept {
+    detach();
+    if (host_)
+        host_->close();
 }
 
 asio::awaitable<error_code> sql_link::open_connection() {

@@ -4,6 +4,7 @@
 
 #include "mortise/coro/mutex.hpp"
 #include "mortise/token_domain.hpp"
+#include "store/life/host_watch.hpp"
 #include "store/link/session_link.hpp"
 #include "store/sql/own_requests.hpp"
 #include "store/sql/sql_gateway.hpp"
@@ -13,8 +14,10 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace mortise::store_detail {
 
@@ -76,7 +79,18 @@ public:
 
     const asio::any_io_executor& executor() const noexcept { return strand(); }
     asio::awaitable<bool> settled() { return settle(); }
-    void ended() noexcept { end_session(); }
+    void ended() noexcept;
+    /// As `session_link::detach`.
+    void leave() noexcept;
+
+    /// From now on `silence` is told of other sessions on this host whose process has ended.
+    void watch_host(life_watch::silence_function silence) {
+        host_.emplace(strand(), std::move(silence));
+    }
+    void look_at_host(const std::vector<host_neighbour>& nearest) {
+        if (host_)
+            host_->look(nearest);
+    }
 
 private:
     friend class lock_turn;
@@ -94,6 +108,7 @@ private:
     token_domain domain_;
     sql_stamp stamp_;
     own_requests own_;
+    std::optional<host_watch> host_;
     /// Of the locks with a call under way.
     std::map<std::string, std::shared_ptr<coro::mutex>> turns_;
 };

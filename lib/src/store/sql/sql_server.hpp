@@ -146,7 +146,8 @@ public:
     virtual sql_message prove(const session_start& start) const = 0;
     /// `changes`, `incarnation`, `watches`, `quarantine`, `next_deadline` (NULL: none); no row:
     /// `session_lost`. Then `key` of other sessions that are dead or over, a portion. Then `name`
-    /// of locks with a grant that has ended, a portion.
+    /// of locks with a grant that has ended, a portion. Then `key` and `id` of the nearest sessions
+    /// on the host.
     virtual sql_message beat(sql_actor actor) const = 0;
     /// `dead`; no row: it is gone.
     virtual sql_message mark_dead(core::session_key key) const = 0;

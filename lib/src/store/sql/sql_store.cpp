@@ -24,12 +24,13 @@ using store_detail::sql_link;
 
 class sql_store final : public store {
 public:
-    explicit sql_store(std::shared_ptr<sql_link> link)
-        : link_(std::move(link)),
+    sql_store(std::shared_ptr<sql_link> link, bool watches_host)
+        : watches_host_(watches_host),
+          link_(std::move(link)),
           ways_(link_),
           runner_(link_),
           reaper_(std::make_shared<reaper>(link_)) {}
-    ~sql_store() override { link_->detach(); }
+    ~sql_store() override { link_->leave(); }
 
     store_traits traits() const noexcept override { return link_->gateway().traits(); }
 
@@ -37,9 +38,14 @@ public:
         asio::any_io_executor strand, store_events& events, std::shared_ptr<coro::time_source> time
     ) override {
         link_->attach(std::move(strand), events, std::move(time));
+        if (watches_host_)
+            link_->watch_host([weak = std::weak_ptr(reaper_)](core::session_key silent) {
+                if (const auto self = weak.lock())
+                    self->bury(silent);
+            });
     }
 
-    void detach() noexcept override { link_->detach(); }
+    void detach() noexcept override { link_->leave(); }
 
     asio::awaitable<result<resumed>> resume(session_start start) override {
         auto opening = link_->open(std::move(start));
@@ -112,6 +118,7 @@ public:
         if (!found)
             co_return found.error();
         link_->compare_watching(found->watches);
+        link_->look_at_host(found->nearest);
         reaper_->begin(*found);
         reaper_->note_quarantine(found->quarantine);
         heartbeat reply;
@@ -305,6 +312,7 @@ private:
         co_return co_await std::move(reaping);
     }
 
+    const bool watches_host_;
     std::shared_ptr<sql_link> link_;
     short_ways ways_;
     lock_runner runner_;
@@ -316,9 +324,9 @@ private:
 namespace store_detail {
 
 std::unique_ptr<store>
-make_sql_store(std::shared_ptr<sql_gateway> gateway, reconnect_pauses pauses) {
+make_sql_store(std::shared_ptr<sql_gateway> gateway, reconnect_pauses pauses, bool watches_host) {
     return std::make_unique<sql_store>(
-        std::make_shared<sql_link>(std::move(gateway), std::move(pauses))
+        std::make_shared<sql_link>(std::move(gateway), std::move(pauses)), watches_host
     );
 }
 

@@ -369,7 +369,9 @@ std::unique_ptr<mortise::store> make_sql_store(std::unique_ptr<sql_server> serve
     constexpr coro::backoff_options reconnecting{
         std::chrono::milliseconds(10), std::chrono::milliseconds(1'000), 2};
     return make_sql_store(
-        make_statement_gateway(std::move(server)), drawn_pauses(reconnecting, random_id::draw().low)
+        make_statement_gateway(std::move(server)),
+        drawn_pauses(reconnecting, random_id::draw().low),
+        true
     );
 }
 

@@ -16,92 +16,66 @@ using sqlite_detail::session_sockets;
 
 namespace {
 
-using wait_type = asio::posix::stream_descriptor::wait_type;
-
-// A session is watched by its three predecessors, and by more while sessions come and go.
-constexpr std::size_t guests_max = 256;
 constexpr std::size_t drain_max = 1024;
-
-// Whether the other side of a connection is closed. It never sends anything that matters.
-bool ended(int fd) noexcept {
-    std::array<char, 64> ignored;
-    for (int i = 0; i < 16; ++i) {
-        const auto got = ::recv(fd, ignored.data(), ignored.size(), MSG_DONTWAIT);
-        if (got == 0)
-            return true;
-        if (got < 0 && errno == ECONNRESET)  // Closed before it had accepted.
-            return true;
-        if (got < 0 && errno != EINTR)
-            return false;
-    }
-    return false;
-}
-
-void close_now(asio::posix::stream_descriptor& descriptor) noexcept {
-    error_code ignored;
-    descriptor.close(ignored);
-}
 
 }  // namespace
 
-mailbox::peer::peer(const asio::any_io_executor& strand, neighbour_link link)
-    : identity(link.peer), connection(strand, link.connection.release()) {}
-
 mailbox::mailbox(asio::any_io_executor strand, mailbox_events& events, core::session_key session)
-    : strand_(std::move(strand)),
-      events_(&events),
-      session_(session),
-      inbox_(strand_),
-      life_(strand_) {}
+    : strand_(std::move(strand)), events_(&events), session_(session), inbox_(strand_) {}
 
 void mailbox::open(session_sockets sockets) {
+    life_ =
+        std::make_shared<life_watch>(strand_, [weak = weak_from_this()](core::session_key silent) {
+            const auto self = weak.lock();
+            if (self && self->events_)
+                self->lose(silent);
+        });
     inbox_.assign(sockets.inbox.release());
-    life_.assign(sockets.life.release());
     inbox_max_ = sockets.inbox_max;
     await_hints();
-    resume_accepting();
+    life_->open(std::move(sockets.life));
 }
 
 void mailbox::close() noexcept {
     events_ = nullptr;
-    for (const auto& each : watched_)
-        close_now(each->connection);
     watched_.clear();
-    close_now(inbox_);
-    for (const auto& each : guests_)
-        close_now(*each);
-    guests_.clear();
-    close_now(life_);  // Last, because the session lives as long as this listens.
-}
-
-std::vector<neighbour> mailbox::watched() const {
-    std::vector<neighbour> peers;
-    for (const auto& each : watched_)
-        peers.push_back(each->identity);
-    return peers;
+    error_code ignored;
+    inbox_.close(ignored);
+    if (life_)
+        life_->close();
 }
 
 void mailbox::apply(neighbour_plan plan) {
     if (!events_)
         return;
-    std::erase_if(watched_, [&](const std::shared_ptr<peer>& each) {
+    std::erase_if(watched_, [&](const neighbour& each) {
         const bool wanted =
-            std::find(plan.wanted.begin(), plan.wanted.end(), each->identity) != plan.wanted.end();
+            std::find(plan.wanted.begin(), plan.wanted.end(), each) != plan.wanted.end();
         if (!wanted)
-            close_now(each->connection);
+            life_->forget(each.key);
         return !wanted;
     });
     for (auto& each : plan.fresh) {
-        const auto known = watched();
-        if (std::find(known.begin(), known.end(), each.peer) != known.end())
+        if (std::find(watched_.begin(), watched_.end(), each.peer) != watched_.end())
             continue;
-        watched_.push_back(std::make_shared<peer>(strand_, std::move(each)));
-        await_silence(watched_.back());
+        watched_.push_back(each.peer);
+        life_->watch(each.peer.key, std::move(each.connection));
     }
 }
 
+void mailbox::lose(core::session_key silent) {
+    const auto found = std::find_if(watched_.begin(), watched_.end(), [&](const neighbour& each) {
+        return each.key == silent;
+    });
+    if (found == watched_.end())
+        return;
+    const neighbour peer = *found;
+    watched_.erase(found);
+    events_->on_silence(peer);
+}
+
 void mailbox::await_hints() {
-    inbox_.async_wait(wait_type::wait_read, [weak = weak_from_this()](error_code failed) {
+    inbox_.async_wait(descriptor::wait_read, [weak = weak_from_this()](error_code failed) {
         const auto self = weak.lock();
         if (!self || !self->events_ || failed)
             return;
@@ -137,66 +111,8 @@ void mailbox::read_hints() {
 }
 
 void mailbox::resume_accepting() {
-    if (accepting_ || !events_)
-        return;
-    accepting_ = true;
-    await_guests();
-}
-
-void mailbox::await_guests() {
-    life_.async_wait(wait_type::wait_read, [weak = weak_from_this()](error_code failed) {
-        const auto self = weak.lock();
-        if (!self || !self->events_ || failed)
-            return;
-        self->accept_guests();
-        if (self->accepting_)
-            self->await_guests();
-    });
-}
-
-void mailbox::accept_guests() {
-    while (guests_.size() < guests_max) {
-        const int fd =
-            ::accept4(life_.native_handle(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
-        if (fd >= 0) {
-            guests_.push_back(std::make_shared<descriptor>(strand_, fd));
-            await_end_of_guest(guests_.back());
-            continue;
-        }
-        if (errno == EINTR || errno == ECONNABORTED)
-            continue;
-        if (errno != EAGAIN)
-            accepting_ = false;  // Out of descriptors: stop until the next heartbeat.
-        return;
-    }
-    accepting_ = false;
-}
-
-void mailbox::await_end_of_guest(const std::shared_ptr<descriptor>& guest) {
-    guest->async_wait(wait_type::wait_read, [weak = weak_from_this(), guest](error_code failed) {
-        const auto self = weak.lock();
-        if (!self || !self->events_ || failed)
-            return;
-        if (!ended(guest->native_handle()))
-            return self->await_end_of_guest(guest);
-        self->guests_.remove(guest);
-        self->resume_accepting();
-    });
-}
-
-void mailbox::await_silence(const std::shared_ptr<peer>& watched) {
-    watched->connection.async_wait(
-        wait_type::wait_read,
-        [weak = weak_from_this(), watched](error_code failed) {
-            const auto self = weak.lock();
-            if (!self || !self->events_ || failed)
-                return;
-            if (!ended(watched->connection.native_handle()))
-                return self->await_silence(watched);
-            std::erase(self->watched_, watched);
-            self->events_->on_silence(watched->identity);
-        }
-    );
+    if (life_)
+        life_->resume_accepting();
 }
 
 using sqlite_detail::probe;

@@ -4,6 +4,7 @@
 
 #include "mortise/detail/unique_fd.hpp"
 #include "sqlite/sockets.hpp"
+#include "store/life/life_watch.hpp"
 #include "store/sqlite/hint_sender.hpp"
 #include "store/sqlite/own_session.hpp"
 
@@ -12,7 +13,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <list>
 #include <memory>
 #include <vector>
 
@@ -52,11 +52,7 @@ protected:
     ~mailbox_events() = default;
 };
 
-/// The sockets of one session: its inbox, the socket by which others see that it lives, and its
-/// connections to the sessions that it watches.
-///
-/// Never closes a connection that another session opened, unless that side closed it first: its end
-/// would say that this session is dead. `close` says just that.
+/// The sockets of one session: its inbox, and those by which the death of a process is seen.
 ///
 /// @par Threads The strand.
 class mailbox : public std::enable_shared_from_this<mailbox> {
@@ -67,7 +63,7 @@ public:
     /// Closes all sockets; no event is told afterwards.
     void close() noexcept;
 
-    std::vector<neighbour> watched() const;
+    const std::vector<neighbour>& watched() const noexcept { return watched_; }
     /// Watches the sessions in `plan.fresh` and lets go of those that are no longer wanted.
     void apply(neighbour_plan plan);
     /// Accepts connections again, if that had to stop.
@@ -78,30 +74,19 @@ public:
 
 private:
     using descriptor = asio::posix::stream_descriptor;
-    struct peer {
-        peer(const asio::any_io_executor& strand, neighbour_link link);
 
-        neighbour identity;
-        descriptor connection;
-    };
-
+    void lose(core::session_key silent);
     void await_hints();
     void read_hints();
-    void await_guests();
-    void accept_guests();
-    void await_end_of_guest(const std::shared_ptr<descriptor>& guest);
-    void await_silence(const std::shared_ptr<peer>& watched);
 
     asio::any_io_executor strand_;
     mailbox_events* events_;
     const core::session_key session_;
     descriptor inbox_;
-    descriptor life_;
     std::size_t inbox_max_ = 0;
     std::uint64_t malformed_ = 0;
-    bool accepting_ = false;
-    std::list<std::shared_ptr<descriptor>> guests_;
-    std::vector<std::shared_ptr<peer>> watched_;
+    std::shared_ptr<life_watch> life_;  ///< Null before `open`.
+    std::vector<neighbour> watched_;
 };
 
 }  // namespace mortise::store_detail
