@@ -29,17 +29,11 @@ run_ctest() { # PRESET ARGS...
     steady_addresses ctest -j "$(($(jobs) * 3))" --output-on-failure "$@"
 }
 
-# Tests at server databases are a preview: MORTISE_DATABASES=1 builds and runs them, too.
-database_options=(-DMORTISE_WITH_POSTGRES=OFF -DMORTISE_WITH_MYSQL=OFF)
-if [[ ${MORTISE_DATABASES:-} ]]; then
-    database_options=(-DMORTISE_WITH_POSTGRES=ON -DMORTISE_WITH_MYSQL=ON)
-fi
-
 need_for_tests() { # also need WORD...
     need "${to_build[@]}" "${to_test[@]}" "$@"
     need_boost
     need_redis
-    if [[ ${MORTISE_DATABASES:-} ]]; then need_databases; fi
+    need_databases
     need_kafka
 }
 
@@ -54,7 +48,7 @@ verb_test() {
         if [[ $word == --times ]]; then times=1; else words+=("$word"); fi
     done
     need_for_tests
-    configure test "${database_options[@]}"
+    configure test
     build test
     sanitizer_options
     local folder=$root/.build/test
@@ -79,7 +73,7 @@ test_has_passed() {
 
 verb_proof() {
     need_for_tests
-    configure test "${database_options[@]}"
+    configure test
     build test
     if ! test_has_passed; then
         verb_test
@@ -92,14 +86,14 @@ verb_proof() {
 
 verb_release() {
     need_for_tests
-    configure release -DMORTISE_BUILD_TESTS=ON "${database_options[@]}"
+    configure release -DMORTISE_BUILD_TESTS=ON
     build release
     run_ctest release "$@"
 }
 
 verb_tsan() {
     need_for_tests "${to_tsan[@]}"
-    configure tsan "${database_options[@]}"
+    configure tsan
     build tsan unit_tests conformance_tests txn_tests txn_http_tests outbox_tests
     # Tests fork children that use threads, as a case no longer has a process of its own.
     local options="halt_on_error=1:second_deadlock_stack=1:die_after_fork=0"
@@ -110,7 +104,7 @@ verb_tsan() {
 
 verb_sim() {
     need_for_tests
-    configure test "${database_options[@]}"
+    configure test
     if [[ ${1:-} == txn ]]; then
         build test txn_sim_runner
         exec "$root/.build/test/tests/txn_sim_runner" "${@:2}"
@@ -121,7 +115,7 @@ verb_sim() {
 
 verb_storm() {
     need_for_tests
-    configure test "${database_options[@]}"
+    configure test
     build test storm
     steady_addresses "$root/.build/test/tests/storm" "$@"
 }
@@ -134,7 +128,7 @@ verb_soak() {
     local span=${1:-600} first=$((1000000 + RANDOM * 32768 + RANDOM)) store
     [[ $span =~ ^[0-9]+$ ]] && ((span >= 3)) || die "soak for how many seconds? At least 3" 2
     need_for_tests
-    configure test "${database_options[@]}"
+    configure test
     build test sim_runner storm txn_sim_runner process_tests relay_tests
     for store in server pair sqlite redis sql; do
         step "Simulating the store '$store' for $((span / 3)) s"
@@ -144,6 +138,11 @@ verb_soak() {
     .build/test/tests/txn_sim_runner --seed "$first" --seconds "$((span / 3))"
     step "Storms of real processes for $span s"
     (steady_addresses .build/test/tests/storm --seed "$first" --seconds "$span")
+    for store in postgresql mysql; do
+        step "Storms at a database server for $span s: --store $store"
+        (steady_addresses .build/test/tests/storm --store "$store" --processes 16 \
+            --seed "$first" --seconds "$span")
+    done
     step "Killing coordinators for $span s"
     (MORTISE_TAKE_OVER_SECONDS=$span steady_addresses .build/test/tests/process_tests \
         --gtest_filter=TxnTakeOver.ThreeCoordinatorsAreKilledOneAfterTheOther)
