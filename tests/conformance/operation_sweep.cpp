@@ -22,6 +22,7 @@ constexpr int ttls_of_patience = 10;
 // its heartbeats.
 OperationSweep::OperationSweep(sessions live) : harness_(std::get<0>(GetParam())()) {
     client_config config = config_of(*harness_);
+    config.ttl = harness_->short_ttl();
     ttl_ = config.ttl;
     if (live == sessions::outlive_delays && !harness_->simulates_time()) {
         config.ttl *= ttls_of_patience;

@@ -186,6 +186,8 @@ TEST_P(StorePortLostPush, ALostPushIsFoundByLooking) {
         co_await bob.open();
         const grant held = co_await alice.hold("door");
         co_await bob.ask("door");
+        // That push must not be the one that is lost.
+        EXPECT_TRUE(co_await alice.hears(store_event::kind::contended, held.id));
         const auto before = co_await bob.port().beat(0);
         harness.lose_pushes(1);
         co_await alice.port().release(held);

@@ -54,7 +54,8 @@ public:
 
     asio::any_io_executor executor() override { return context_.get_executor(); }
     std::shared_ptr<coro::time_source> time() override { return time_; }
-    std::chrono::milliseconds ttl() const override { return std::chrono::milliseconds(600); }
+    std::chrono::milliseconds ttl() const override { return std::chrono::milliseconds(2'000); }
+    std::chrono::milliseconds short_ttl() const override { return std::chrono::milliseconds(600); }
 
     bool run_until(const std::function<bool()>& done, clock::duration limit) override {
         const auto end = time_->now() + limit;

@@ -49,7 +49,8 @@ void store_harness::run(asio::awaitable<void> task) {
         done = true;
         failure = std::move(thrown);
     });
-    ASSERT_TRUE(run_until([&] { return done; }, std::chrono::seconds(20)))
+    // Only a failing test waits for so long: a walk takes a minute at a server on a busy machine.
+    ASSERT_TRUE(run_until([&] { return done; }, std::chrono::seconds(200)))
         << "the test's coroutine did not end";
     if (failure)
         std::rethrow_exception(failure);

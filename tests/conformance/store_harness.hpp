@@ -63,6 +63,8 @@ public:
 
     /// A TTL that is short for this store's kind of time, and long enough not to run out by chance.
     virtual std::chrono::milliseconds ttl() const = 0;
+    /// A TTL for sweeps that wait for the end of many sessions, and allow for one that ends early.
+    virtual std::chrono::milliseconds short_ttl() const { return ttl(); }
 
     /// Runs handlers until `done()`, which is asked before each of them, and now and then while
     /// there is none; false if it does not come true within `limit` of the clients' time.
