@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "conformance/detachable_store.hpp"
 
+#include <string>
 #include <utility>
 
 namespace mortise::test {
@@ -162,6 +163,8 @@ public:
             co_return errc::outcome_unknown;
         co_return reply;
     }
+
+    std::string explain() const override { return inner_->explain(); }
 
 private:
     void on_store_event(const store_event& event) noexcept override {

@@ -92,7 +92,7 @@ void OperationSweep::close(operation_scene& scene) {
         EXPECT_TRUE(h().run_until([&] { return h().residue() == residue_; }, 4 * ttl_));
         return;
     }
-    EXPECT_FALSE(stopped) << stopped.message();
+    EXPECT_FALSE(stopped) << stopped.message() << ": " << scene.one().explain();
     EXPECT_TRUE(scene.all_free());
     scene.destroy_one();
     EXPECT_EQ(h().residue(), residue_);

@@ -37,6 +37,14 @@ bool is_rung(const part_answer& answer) {
            answer.failed.code == db::mysql_error(out_of_time);
 }
 
+// The session has ended, and its row is gone. The connection for calls may still be about to answer
+// the call that ended it.
+bool is_over(const std::vector<part_answer>& answers) {
+    return std::any_of(answers.begin(), answers.end(), [](const auto& each) {
+        return !each.failed.code && each.results.at(0).empty();
+    });
+}
+
 }  // namespace
 
 bell::bell(
@@ -90,6 +98,8 @@ asio::awaitable<void> bell::run([[maybe_unused]] std::shared_ptr<bell> self) {
             co_return;
         if (failed.code)
             break;
+        if (is_over(answers))
+            co_return;
         if (!hear(answers))
             break;
     }
@@ -101,7 +111,7 @@ bool bell::hear(const std::vector<part_answer>& answers) {
     const auto& wait = answers.at(0);
     const auto& state = answers.at(1);
     if (!is_rung(wait)) {
-        if (wait.failed.code || wait.results.at(0).empty())
+        if (wait.failed.code)
             return false;
         // Nobody keeps the lock any longer: the command connection has ended, and the wait would
         // end at once each time.
@@ -111,7 +121,7 @@ bool bell::hear(const std::vector<part_answer>& answers) {
     }
     if (is_rung(state))
         return true;
-    if (state.failed.code || state.results.at(0).empty())
+    if (state.failed.code)
         return false;
     const auto& locks = state.results[0].rows;
     const auto found = numbers::of(locks.front());
