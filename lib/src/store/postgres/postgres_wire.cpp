@@ -158,16 +158,21 @@ asio::awaitable<error_code> postgres_wire::settle_in() {
     steps.emplace_back(db::bound_sql(facts, config_->schema));
     auto asking = exchange(std::move(steps));
     const auto reply = co_await std::move(asking);
-    if (const auto& why = reply.first_failure())
-        co_return remember(why);
+    const auto refuse_pooler = [this] {
+        return remember(
+            {errc::wrong_server, "a pooler answers in the server's place"},
+            "name the server itself: notifications do not come through a pooler"
+        );
+    };
+    if (const auto& why = reply.first_failure()) {
+        // At the server itself, a new connection has no statements yet.
+        co_return is_one_of(why.code, {"42P05"}) ? refuse_pooler() : remember(why);
+    }
     const auto& found = reply.answers.back().result.first();
     if (!connection_->usable())  // it has ended meanwhile, and has no process any longer
         co_return remember({errc::store_unavailable, "the connection has ended"});
     if (found.integer("process") != connection_->process())
-        co_return remember(
-            {errc::wrong_server, "a pooler answers in the server's place"},
-            "name the server itself: notifications do not come through a pooler"
-        );
+        co_return refuse_pooler();
     if (found.integer("version") < version_min)
         co_return remember(
             {errc::wrong_server, "the server is older than PostgreSQL 14"}, "use a newer one"
