@@ -71,9 +71,7 @@ void sql_link::leave() noexcept {
 }
 
 asio::awaitable<error_code> sql_link::open_connection() {
-    auto connecting = gateway_->connect();
-    const error_code failed = co_await std::move(connecting);
-    co_return failed ? remember(failed, gateway_->explain()) : failed;
+    return gateway_->connect();
 }
 
 asio::awaitable<result<resumed>> sql_link::prove() {
@@ -81,13 +79,13 @@ asio::awaitable<result<resumed>> sql_link::prove() {
     auto proving = gateway_->prove(session());
     const auto proof = co_await std::move(proving);
     if (!proof)
-        co_return remember(proof.error(), gateway_->explain());
+        co_return proof.error();
     key_ = proof->key;
     domain_ = proof->domain;
     auto looking = gateway_->entries(key_, std::numeric_limits<std::size_t>::max());
     const auto found = co_await std::move(looking);
     if (!found)
-        co_return remember(found.error(), gateway_->explain());
+        co_return found.error();
     if (!found->alive)
         co_return error_code(errc::session_lost);
     resumed reply;
@@ -111,7 +109,6 @@ sql_link::of_session(std::uint64_t used, asio::awaitable<error_code> call) {
 
 // The call may have arrived or not; the server refuses it once it has seen the next generation.
 error_code sql_link::judge(std::uint64_t used, const error_code& failed) {
-    remember(failed, gateway_->explain());
     if (!is_current(used))
         return errc::outcome_unknown;
     if (failed == errc::outcome_unknown)

@@ -241,7 +241,7 @@ public:
         return link_->gateway().examine();
     }
 
-    std::string explain() const override { return link_->explain(); }
+    std::string explain() const override { return link_->gateway().explain(); }
 
 private:
     asio::awaitable<result<answer>> decide(lock_request request) {
