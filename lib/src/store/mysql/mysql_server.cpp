@@ -65,6 +65,7 @@ constexpr const char* go_on =
     "FROM mortise_session s JOIN mortise_meta m LEFT JOIN mortise_run r ON r.server=@@server_id "
     "WHERE s.id=@key AND s.generation={generation} AND s.command=CONNECTION_ID() AND s.dead=0";
 
+// Deadlines that lie further ahead than they can are brought back: the server's clock was set back.
 // `mortise_run` without a row: the server was restarted, and each client proves its session anew.
 // Each heartbeat looks at the next few locks. Old ones, that nobody uses, are deleted only when the
 // floor has been above their bases for a while: a statement under way may not have seen it.
@@ -89,6 +90,8 @@ constexpr const char* beat_text =
     "WHERE s.id={s} AND s.generation={g} AND s.dead=0 AND s.deadline>" MORTISE_NOW ";"
     "SELECT id `key` FROM mortise_session WHERE id<>{s} AND (dead=1 OR deadline<=" MORTISE_NOW
     ") LIMIT 16;"
+    "UPDATE mortise_session SET deadline=" MORTISE_NOW "+ttl*1000 "
+    "WHERE deadline>" MORTISE_NOW "+ttl*1000;"
     "SELECT DISTINCT name FROM mortise_waiter WHERE ends<=" MORTISE_NOW " LIMIT 16;"
     "SELECT o.id `key`,HEX(o.sid) id FROM mortise_session o JOIN mortise_session s USING(host) "
     "WHERE s.id={s} AND o.id<>s.id AND host<>'' AND o.dead=0 AND o.deadline>" MORTISE_NOW

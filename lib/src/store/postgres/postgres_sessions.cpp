@@ -106,6 +106,13 @@ o AS (SELECT l.name, l.base FROM lock l
 f AS (UPDATE store SET floor = greatest((SELECT max(base) + 1 FROM o), {us} - 30000000)
   WHERE floor <= (SELECT max(base) FROM o))
 DELETE FROM lock WHERE name IN (SELECT name FROM o))");
+    // The server's clock was set back: no time lies further ahead than it can.
+    static const std::string late = expanded("UPDATE session SET deadline = {us} + ttl * 1000"
+                                             " WHERE deadline > {us} + ttl * 1000");
+    static const std::string long_quarantine =
+        expanded("UPDATE run SET quarantine = {us} + most * 1000"
+                 " FROM (SELECT max(ttl) AS most FROM lease_time) t"
+                 " WHERE quarantine > {us} + most * 1000");
     const auto key = as_signed(actor.key);
     sql_message message;
     message.add(ledger, key, ahead);
@@ -113,6 +120,8 @@ DELETE FROM lock WHERE name IN (SELECT name FROM o))");
     message.add(dead, key);
     message.add(ended);
     message.add(nearest, key).end();
+    message.add(late);
+    message.add(long_quarantine);
     message.add(old);
     return message.end();
 }
