@@ -32,14 +32,17 @@ std::string text_of(const mysql::field_view& field) {
 
 }  // namespace
 
-mariadb_server::mariadb_server(settings chosen)
-    : data_(MORTISE_MARIADB_DATA), chosen_(std::move(chosen)) {
+mariadb_server::mariadb_server(settings chosen, preloads library)
+    : data_(MORTISE_MARIADB_DATA, MORTISE_MARIADBD), chosen_(std::move(chosen)) {
+    if (library == preloads::faults)
+        faults_.emplace(data_);
     write_first_statements();
     start();
 }
 
 // The server's account cannot reach the files of the test's own.
-mariadb_server::mariadb_server(const tls_material::identity& proof) : data_(MORTISE_MARIADB_DATA) {
+mariadb_server::mariadb_server(const tls_material::identity& proof)
+    : data_(MORTISE_MARIADB_DATA, MORTISE_MARIADBD) {
     write_first_statements();
     const auto lend = [this](const char* option, const std::filesystem::path& file) {
         const auto copy = data_.folder() / option;
@@ -105,6 +108,8 @@ void mariadb_server::start() {
         "--key-buffer-size=1M",
     };
     command.insert(command.end(), chosen_.begin(), chosen_.end());
+    if (faults_)
+        command = faults_->with_library(std::move(command));
     process_ = std::make_unique<child_program>(
         data_.as_owner(std::move(command)), data_.folder() / log_file
     );

@@ -5,11 +5,13 @@
 #include "support/child_program.hpp"
 #include "support/port_reservation.hpp"
 #include "support/prepared_data.hpp"
+#include "support/server_faults.hpp"
 #include "support/tls_material.hpp"
 
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,7 +32,7 @@ public:
     static constexpr const char* password = "mortise-test";
 
     /// @throws std::runtime_error with its log, if it does not answer
-    explicit mariadb_server(settings chosen = {});
+    explicit mariadb_server(settings chosen = {}, preloads library = preloads::nothing);
     /// It also speaks TLS, and proves to be `proof`.
     explicit mariadb_server(const tls_material::identity& proof);
     ~mariadb_server() = default;
@@ -43,6 +45,8 @@ public:
     std::string url(const std::string& database, const std::string& scheme = "mariadb") const;
     bool runs() const { return process_ && !process_->ended(); }
     std::string log() const;
+    /// Of a server that was made with `preloads::faults`.
+    server_faults& faults() { return faults_.value(); }
 
     /// Starts it once more, at the same port, after its end.
     void start();
@@ -70,6 +74,7 @@ private:
     bool answers() const;
 
     const prepared_data data_;
+    std::optional<server_faults> faults_;
     settings chosen_;
     const port_reservation port_;
     int databases_ = 0;

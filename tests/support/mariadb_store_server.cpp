@@ -10,6 +10,9 @@ namespace {
 
 class mariadb_store_server final : public sql_store_server {
 public:
+    explicit mariadb_store_server(preloads library)
+        : server_(mariadb_server::settings{"--max-connections=300"}, library) {}
+
     std::string url() const override { return server_.url(database_); }
 
     void end_connections() override {
@@ -35,6 +38,7 @@ public:
         server_.kill();
         server_.start();
     }
+    server_faults& faults() override { return server_.faults(); }
 
 protected:
     std::int64_t count(const std::string& rows) const override {
@@ -48,14 +52,14 @@ protected:
     std::string holder_column() const override { return "NULLIF(held, 0)"; }
 
 private:
-    mariadb_server server_{mariadb_server::settings{"--max-connections=300"}};
+    mariadb_server server_;
     const std::string database_ = server_.create_database("locks");
 };
 
 }  // namespace
 
-std::unique_ptr<sql_store_server> make_mariadb_store_server() {
-    return std::make_unique<mariadb_store_server>();
+std::unique_ptr<sql_store_server> make_mariadb_store_server(preloads library) {
+    return std::make_unique<mariadb_store_server>(library);
 }
 
 }  // namespace mortise::test

@@ -23,11 +23,15 @@ using owned = std::unique_ptr<T, void (*)(T*)>;
 
 }  // namespace
 
-postgres_server::postgres_server(settings chosen)
-    : postgres_server(MORTISE_POSTGRES_DATA, std::move(chosen)) {}
+postgres_server::postgres_server(settings chosen, preloads library)
+    : postgres_server(MORTISE_POSTGRES_DATA, std::move(chosen), library) {}
 
-postgres_server::postgres_server(const std::filesystem::path& original, settings chosen)
-    : chosen_(std::move(chosen)), data_(original) {
+postgres_server::postgres_server(
+    const std::filesystem::path& original, settings chosen, preloads library
+)
+    : chosen_(std::move(chosen)), data_(original, MORTISE_POSTGRES) {
+    if (library == preloads::faults)
+        faults_.emplace(data_);
     start();
 }
 
@@ -51,7 +55,7 @@ std::unique_ptr<postgres_server> postgres_server::make_standby() const {
         text << std::ifstream(words).rdbuf();
         throw std::runtime_error("no standby can be made:\n" + text.str());
     }
-    return std::unique_ptr<postgres_server>(new postgres_server(copy, chosen_));
+    return std::unique_ptr<postgres_server>(new postgres_server(copy, chosen_, preloads::nothing));
 }
 
 // A killed server leaves its lock in the kernel's shared memory behind; one that stops does not.
@@ -91,13 +95,15 @@ void postgres_server::start() {
         "fsync=off",
         "full_page_writes=off",
         "shared_buffers=16MB",
-        "max_connections=100",
+        "max_connections=200",
         "autovacuum=off",
     };
     all.insert(all.end(), chosen_.begin(), chosen_.end());
     std::vector<std::string> command = {MORTISE_POSTGRES, "-D", data().string()};
     for (const std::string& each : all)
         command.insert(command.end(), {"-c", each});
+    if (faults_)
+        command = faults_->with_library(std::move(command));
     process_ = std::make_unique<child_program>(
         data_.as_owner(std::move(command)), data_.folder() / log_file
     );

@@ -5,11 +5,14 @@
 #include "support/child_program.hpp"
 #include "support/port_reservation.hpp"
 #include "support/prepared_data.hpp"
+#include "support/server_faults.hpp"
 
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace mortise::test {
@@ -49,7 +52,7 @@ public:
     static constexpr const char* password = "mortise-test";
 
     /// @throws std::runtime_error with its log, if it does not answer
-    explicit postgres_server(settings chosen = {});
+    explicit postgres_server(settings chosen = {}, preloads library = preloads::nothing);
     /// A standby of this server, which follows it until `SELECT pg_promote()`.
     std::unique_ptr<postgres_server> make_standby() const;
     ~postgres_server();
@@ -65,9 +68,15 @@ public:
     std::filesystem::path data() const { return data_.data(); }
     bool runs() const { return process_ && !process_->ended(); }
     std::string log() const;
+    /// Of a server that was made with `preloads::faults`.
+    server_faults& faults() { return faults_.value(); }
 
     /// Makes it own `file`: a key, say, that it reads.
     void give(const std::filesystem::path& file) const { data_.give(file); }
+    /// The command that runs `command` with the account of the server.
+    std::vector<std::string> as_owner(std::vector<std::string> command) const {
+        return data_.as_owner(std::move(command));
+    }
 
     /// Starts it once more, at the same port, after its end.
     void start();
@@ -93,13 +102,14 @@ public:
     std::string create_database(const std::string& stem = "test");
 
 private:
-    postgres_server(const std::filesystem::path& original, settings chosen);
+    postgres_server(const std::filesystem::path& original, settings chosen, preloads library);
     child_program& running() const;
     bool answers() const;
     void end(int signal);
 
     const settings chosen_;
     const prepared_data data_;
+    std::optional<server_faults> faults_;
     const port_reservation port_;
     int databases_ = 0;
     std::unique_ptr<child_program> process_;

@@ -7,6 +7,8 @@ namespace {
 
 class postgres_store_server final : public sql_store_server {
 public:
+    explicit postgres_store_server(preloads library) : server_({}, library) {}
+
     std::string url() const override { return server_.url(); }
 
     void end_connections() override {
@@ -20,6 +22,7 @@ public:
         server_.kill();
         server_.start();
     }
+    server_faults& faults() override { return server_.faults(); }
 
 protected:
     std::int64_t count(const std::string& rows) const override {
@@ -35,13 +38,13 @@ protected:
     std::string holder_column() const override { return "holder"; }
 
 private:
-    postgres_server server_{{"max_connections=200"}};
+    postgres_server server_;
 };
 
 }  // namespace
 
-std::unique_ptr<sql_store_server> make_postgres_store_server() {
-    return std::make_unique<postgres_store_server>();
+std::unique_ptr<sql_store_server> make_postgres_store_server(preloads library) {
+    return std::make_unique<postgres_store_server>(library);
 }
 
 }  // namespace mortise::test

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
@@ -29,12 +30,28 @@ std::string text_in(const std::filesystem::path& file) {
 
 }  // namespace
 
-prepared_data::prepared_data(const std::filesystem::path& original) {
+prepared_data::prepared_data(
+    const std::filesystem::path& original, const std::filesystem::path& program
+) {
+    for (const auto& each : {program, original}) {
+        std::error_code unknown;  // Others may have been given the data.
+        if (!std::filesystem::exists(each, unknown) && !unknown)
+            throw std::runtime_error(
+                each.string() + " is gone: `./run test` installs and prepares what tests need"
+            );
+    }
     const auto log = folder_.path() / "copy.log";
     // Keeps owners and permissions, on which servers insist.
     child_program copy({"cp", "-a", original.string(), data().string()}, log);
-    if (copy.wait(std::chrono::seconds(60)) != 0)
-        throw std::runtime_error("the prepared data cannot be copied: " + text_in(log));
+    if (copy.wait(std::chrono::seconds(60)) != 0) {
+        constexpr std::uintmax_t megabyte = 1'000'000;
+        const auto room = std::filesystem::space(folder()).available / megabyte;
+        throw std::runtime_error(
+            "the prepared data cannot be copied to " + folder().parent_path().string() +
+            ", where " + std::to_string(room) +
+            " MB are free (TMPDIR names another folder): " + text_in(log)
+        );
+    }
     give(folder());
 }
 

@@ -15,8 +15,9 @@ namespace mortise::test {
 /// that account: PostgreSQL refuses to run as root.
 class prepared_data {
 public:
+    /// @param program of the server, which must be there, too.
     /// @throws std::runtime_error if it cannot be copied
-    explicit prepared_data(const std::filesystem::path& original);
+    prepared_data(const std::filesystem::path& original, const std::filesystem::path& program);
 
     /// Where the server may make files beside its data: sockets, say.
     const std::filesystem::path& folder() const noexcept { return folder_.path(); }

@@ -2,6 +2,8 @@
 #ifndef MORTISE_TESTS_SUPPORT_SQL_STORE_SERVER_HPP
 #define MORTISE_TESTS_SUPPORT_SQL_STORE_SERVER_HPP
 
+#include "support/server_faults.hpp"
+
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -31,6 +33,8 @@ public:
     virtual void restart() = 0;
     /// Kills it and starts it.
     virtual void crash() = 0;
+    /// Of a server that was made with `preloads::faults`.
+    virtual server_faults& faults() = 0;
 
     /// How many hold the lock or wait for it. Zero before the store has been used.
     std::int64_t parties(const std::string& name) const;
@@ -46,8 +50,8 @@ protected:
     virtual std::string holder_column() const = 0;
 };
 
-std::unique_ptr<sql_store_server> make_postgres_store_server();
-std::unique_ptr<sql_store_server> make_mariadb_store_server();
+std::unique_ptr<sql_store_server> make_postgres_store_server(preloads library = preloads::nothing);
+std::unique_ptr<sql_store_server> make_mariadb_store_server(preloads library = preloads::nothing);
 
 }  // namespace mortise::test
 
