@@ -61,6 +61,23 @@ TEST_F(Outage, BeforeTheFirstSessionIsWaitedOut) {
     EXPECT_LE(world.time->now() - back, 1s) << "it tries once a second at least";
 }
 
+// A server that stood still begins a session, and answers when that is over already.
+TEST_F(Outage, LongerThanTheNewSessionIsWaitedOut) {
+    const auto line = std::make_shared<edited_line>();
+    line->remote = true;
+    int lost = 2;
+    line->refuse_session = [&] {
+        return lost-- > 0 ? error_code(errc::session_lost) : error_code();
+    };
+    lock_client client =
+        world.client(std::make_unique<edited_store>(world.server.make_store(), line));
+    acquire_outcome outcome;
+    ask(client, outcome, "door", 5s);
+    ASSERT_TRUE(world.run_until([&] { return outcome.done; }));
+    EXPECT_TRUE(outcome.held.held()) << outcome.code.message();
+    EXPECT_EQ(lost, -1) << "both sessions were lost, and the third was begun";
+}
+
 TEST_F(Outage, EndsATryAtOnce) {
     lock_client client = remote_client();
     world.server.set_unavailable(true);

@@ -4,6 +4,7 @@
 #include "mortise/open_store.hpp"
 #include "mortise/store/postgres.hpp"
 #include "store/postgres/postgres_server.hpp"
+#include "store/postgres/postgres_wire.hpp"
 #include "support/amount.hpp"
 #include "support/postgres_message_proxy.hpp"
 #include "support/postgres_server.hpp"
@@ -67,6 +68,52 @@ public:
 
     asio::io_context context{1};
     std::optional<lock_client> locks;
+};
+
+/// The calls to the server by themselves, without a client.
+class lone_gateway {
+public:
+    explicit lone_gateway(const postgres_store_config& config)
+        : gateway_(store_detail::make_statement_gateway(
+              std::make_unique<store_detail::postgres_server>(config)
+          )) {
+        gateway_->start(
+            context.get_executor(),
+            coro::make_boot_time_source(context.get_executor()),
+            [](const auto&) {},
+            [] {}
+        );
+    }
+    ~lone_gateway() { gateway_->close(); }
+    lone_gateway(const lone_gateway&) = delete;
+    lone_gateway& operator=(const lone_gateway&) = delete;
+
+    store_detail::sql_gateway* operator->() const noexcept { return gateway_.get(); }
+
+    template <class R>
+    void begin(asio::awaitable<R> call, std::optional<R>& reply) {
+        asio::co_spawn(context, std::move(call), [&reply](const std::exception_ptr&, R given) {
+            reply = std::move(given);
+        });
+    }
+    template <class R>
+    R end(std::optional<R>& reply) {
+        context.restart();
+        while (!reply)
+            context.run_one();
+        return std::move(*reply);
+    }
+    template <class R>
+    R await(asio::awaitable<R> call) {
+        std::optional<R> reply;
+        begin(std::move(call), reply);
+        return end(reply);
+    }
+
+    asio::io_context context{1};
+
+private:
+    std::shared_ptr<store_detail::sql_gateway> gateway_;
 };
 
 class PostgresStoreFault : public testing::Test {
@@ -187,6 +234,60 @@ TEST_F(PostgresStoreFault, APoolerIsNoticed) {
     EXPECT_NE(client.locks->explain().find("pooler"), std::string::npos);
 }
 
+// The end may be noticed before the coroutine goes on that has asked who answers.
+TEST_F(PostgresStoreFault, AConnectionThatEndsWhileItIsLookedAtIsNoPooler) {
+    int step = 0;
+    for (bool opened = false; !opened && !HasFailure(); ++step) {
+        asio::io_context context(1);
+        const auto wire = std::make_shared<store_detail::postgres_wire>(
+            std::make_shared<const postgres_store_config>(config),
+            context.get_executor(),
+            coro::make_boot_time_source(context.get_executor()),
+            store_detail::sql_wire_events()
+        );
+        std::optional<error_code> code;
+        asio::co_spawn(context, wire->open(), [&](const std::exception_ptr&, error_code failed) {
+            code = failed;
+        });
+        for (int i = 0; i < step && !code; ++i)
+            context.run_one();
+        opened = code.has_value();
+        wire->close();
+        while (!code && context.run_one() > 0)
+            continue;
+        EXPECT_EQ(code, opened ? error_code() : error_code(errc::store_unavailable))
+            << "ended before handler " << step;
+    }
+    EXPECT_GE(step, 8);
+}
+
+// An administrator's statement keeps a table for longer than an opening may wait for it.
+TEST_F(PostgresStoreFault, ATableThatOthersHaveLockedIsWaitedFor) {
+    lease held;
+    {
+        lone_client first(config);
+        ASSERT_FALSE(first.acquire("door", held));
+        ASSERT_FALSE(first.release(held));
+    }
+    lone_client client(config);
+    administrator.run("BEGIN");
+    administrator.run("LOCK TABLE " + config.schema + ".store");
+    std::optional<error_code> code;
+    client.locks->async_acquire("door", {}, [&](error_code failed, lease got) {
+        code = failed;
+        held = std::move(got);
+    });
+    EXPECT_TRUE(client.run_until([&] {
+        return code || client.locks->explain().find("55P03") != std::string::npos;
+    }));
+    client.run_until([] { return false; }, 50ms);
+    EXPECT_FALSE(code) << "it did not wait: " << code->message();
+    administrator.run("COMMIT");
+    EXPECT_TRUE(client.run_until([&] { return code.has_value(); }));
+    EXPECT_EQ(code, error_code());
+    EXPECT_FALSE(client.release(held));
+}
+
 // The server ends all of its processes, and what is not logged is empty afterwards.
 TEST_F(PostgresStoreFault, ACrashIsANewIncarnationThatGrantsNothingTooSoon) {
     constexpr auto ttl = 2s;
@@ -287,85 +388,62 @@ TEST_F(PostgresStoreFault, ABackendThatIsTerminatedLosesNothing) {
     EXPECT_FALSE(bob.release(next));
 }
 
+/// A session whose row an administrator has locked, and which is proved again meanwhile.
+class proof_that_waits {
+public:
+    proof_that_waits(
+        const postgres_store_config& config, postgres_administrator& by, const std::string& change
+    )
+        : gateway_(config) {
+        start_.id = random_id::draw();
+        start_.generation = 1;
+        start_.ttl = 60s;
+        EXPECT_FALSE(gateway_.await(gateway_->connect()));
+        EXPECT_TRUE(gateway_.await(gateway_->prove(start_)));
+        by.run("BEGIN");
+        by.run(change);
+        EXPECT_FALSE(gateway_.await(gateway_->connect()));
+        ++start_.generation;
+        gateway_.begin(gateway_->prove(start_), proof_);
+        const auto waits = [&] {
+            return by.run("SELECT count(*) FROM pg_locks WHERE NOT granted") != "0";
+        };
+        while (!proof_ && !waits())
+            gateway_.context.run_one_for(1ms);
+        EXPECT_FALSE(proof_) << "it did not wait for the row";
+    }
+
+    error_code end() { return gateway_.end(proof_).error(); }
+
+private:
+    lone_gateway gateway_;
+    session_start start_;
+    std::optional<result<store_detail::sql_proof>> proof_;
+};
+
 // Whoever proves a session while its row is being deleted finds that it is over.
 TEST_F(PostgresStoreFault, ASessionThatIsBeingForgottenIsNotRevived) {
-    asio::io_context context(1);
-    const auto gateway =
-        store_detail::make_statement_gateway(std::make_unique<store_detail::postgres_server>(config)
-        );
-    gateway->start(
-        context.get_executor(),
-        coro::make_boot_time_source(context.get_executor()),
-        [](const auto&) {},
-        [] {}
-    );
-    session_start start;
-    start.id = random_id::draw();
-    start.ttl = 60s;
-    std::optional<result<store_detail::sql_proof>> proof;
-    const auto begin_to_prove = [&](std::uint64_t generation) {
-        start.generation = generation;
-        proof.reset();
-        asio::co_spawn(
-            context,
-            gateway->connect(),
-            [&](const std::exception_ptr&, error_code failed) {
-                EXPECT_FALSE(failed);
-                asio::co_spawn(
-                    context,
-                    gateway->prove(start),
-                    [&](const std::exception_ptr&, result<store_detail::sql_proof> found) {
-                        proof = std::move(found);
-                    }
-                );
-            }
-        );
-    };
-    begin_to_prove(1);
-    while (!proof)
-        context.run_one();
-    ASSERT_TRUE(*proof);
-    administrator.run("BEGIN");
-    administrator.run("DELETE FROM " + config.schema + ".session");
-    begin_to_prove(2);
-    const auto waits = [&] {
-        return administrator.run("SELECT count(*) FROM pg_locks WHERE NOT granted") != "0";
-    };
-    while (!proof && !waits())
-        context.run_one_for(1ms);
-    EXPECT_FALSE(proof) << "it did not wait for the row";
+    proof_that_waits proof(config, administrator, "DELETE FROM " + config.schema + ".session");
     administrator.run("COMMIT");
-    while (!proof)
-        context.run_one();
-    EXPECT_EQ(proof->error(), errc::session_lost);
+    EXPECT_EQ(proof.end(), errc::session_lost);
     EXPECT_EQ(administrator.run("SELECT count(*) FROM " + config.schema + ".session"), "0");
-    gateway->close();
+}
+
+// Whoever opens a connection waits for others as for a server that is away.
+TEST_F(PostgresStoreFault, AProofThatWaitsForOthersTooLongIsTriedAgain) {
+    proof_that_waits proof(
+        config, administrator, "SELECT FROM " + config.schema + ".session FOR UPDATE"
+    );
+    EXPECT_EQ(proof.end(), errc::store_unavailable);
+    administrator.run("COMMIT");
 }
 
 // The row lock of the general way is a transaction over a round trip, and therefore limited.
 TEST_F(PostgresStoreFault, ARowLockOfAClientThatStopsIsTakenFromIt) {
-    asio::io_context context(1);
-    const auto gateway =
-        store_detail::make_statement_gateway(std::make_unique<store_detail::postgres_server>(config)
-        );
-    gateway->start(
-        context.get_executor(),
-        coro::make_boot_time_source(context.get_executor()),
-        [](const auto&) {},
-        [] {}
-    );
-    std::optional<result<store_detail::sql_lock>> loaded;
-    asio::co_spawn(
-        context,
-        gateway->load({}, "door", row_lock::taken),
-        [&](const std::exception_ptr&, result<store_detail::sql_lock> found) {
-            loaded = std::move(found);
-        }
-    );
-    while (!loaded)
-        context.run_one();
-    ASSERT_TRUE(*loaded);
-    EXPECT_NE((*loaded)->row.stamp, 0u) << "the row is there now";
+    lone_gateway gateway(config);
+    const auto loaded = gateway.await(gateway->load({}, "door", row_lock::taken));
+    ASSERT_TRUE(loaded);
+    EXPECT_NE(loaded->row.stamp, 0u) << "the row is there now";
     // From here on the first client stands still.
     lone_client other(config);
     lease held;
@@ -376,19 +454,11 @@ TEST_F(PostgresStoreFault, ARowLockOfAClientThatStopsIsTakenFromIt) {
     // It goes on, and its write does nothing.
     store_detail::sql_lock_change change;
     change.name = "door";
-    change.expected = (*loaded)->row.stamp;
-    change.row = (*loaded)->row;
+    change.expected = loaded->row.stamp;
+    change.row = loaded->row;
     change.row.stamp = 77;
-    std::optional<result<bool>> stored;
-    asio::co_spawn(
-        context,
-        gateway->store(change),
-        [&](const std::exception_ptr&, result<bool> done) { stored = done; }
-    );
-    while (!stored)
-        context.run_one();
-    EXPECT_FALSE(*stored && **stored);
-    gateway->close();
+    const auto stored = gateway.await(gateway->store(change));
+    EXPECT_FALSE(stored && *stored);
 }
 
 /// An operation that a client begins and in the middle of which it stops.
