@@ -239,7 +239,8 @@ asio::awaitable<transaction_outcome> outcome_look::operator()(postgres_connectio
         mark_.history
     );
     auto looking = on.async_query(std::move(look), asio::as_tuple(asio::deferred));
-    auto [why, found] = co_await std::move(looking);
+    auto looked = co_await std::move(looking);
+    auto& [why, found] = looked;
     if (why && sqlstate_of(code_of(why)) == "22023")  // this server has not drawn the number yet
         co_return transaction_outcome::unknown;
     if (why)
@@ -331,7 +332,9 @@ server_failure postgres_place::refusal_of(const bound_sql& statement) const {
     return failure_of(postgres_detail::refusal_of(statement));
 }
 
-// Savepoints do neither, nor does ROLLBACK TO one.
+// Savepoints do neither, nor does ROLLBACK TO one. Whether a transaction may write is part of its
+// options, since a lost commit is judged by that. The other ways to change it, such as set_config,
+// are queries, and the server makes no transaction writable after its first query.
 bool postgres_place::controls_transaction(std::string_view sql, bool) const {
     sql_words words(sql, sql_words::comments::nested);
     const auto first = words.next();
@@ -343,7 +346,7 @@ bool postgres_place::controls_transaction(std::string_view sql, bool) const {
     }
     if (first == "PREPARE")
         return words.next() == "TRANSACTION";
-    if (first == "SET") {
+    if (first == "SET" || first == "RESET") {
         auto next = words.next();
         if (next == "LOCAL" || next == "SESSION")
             next = words.next();

@@ -6,7 +6,8 @@
 namespace mortise::db::detail {
 namespace {
 
-constexpr std::string_view spaces = " \t\r\n\f\v;(";
+// With the quotation mark that may begin a name.
+constexpr std::string_view spaces = " \t\r\n\f\v;(\"";
 
 bool is_letter(char c) noexcept {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';

@@ -53,6 +53,11 @@ std::string system_user() {
     return found ? found->pw_name : "";
 }
 
+bool in_environment(const char* variable) noexcept {
+    const char* const value = std::getenv(variable);
+    return value && *value;
+}
+
 bool has(const std::string& words, std::string_view part) noexcept {
     return words.find(part) != std::string::npos;
 }
@@ -115,6 +120,14 @@ pg_keywords::pg_keywords(
             ports.push_back(std::to_string(server.port));
         }
     }
+    // A keyword without a value counts as not given: libpq then takes it from the environment, or
+    // from the service that PGSERVICE names. So a folder alone is named twice, which gives the
+    // list of addresses a comma.
+    const bool has_service = in_environment("PGSERVICE");
+    if (hosts.size() == 1 && numbers[0].empty() && (has_service || in_environment("PGHOSTADDR"))) {
+        for (auto* const each : {&hosts, &numbers, &ports})
+            each->push_back(each->front());
+    }
     add("host", joined(hosts));
     add("hostaddr", joined(numbers));
     add("port", joined(ports));
@@ -122,13 +135,11 @@ pg_keywords::pg_keywords(
         add("target_session_attrs", "read-write");
     else
         add("target_session_attrs", "any");
-    // Names all that libpq would else take from the environment (PGUSER, PGOPTIONS and so on), but
-    // for the password: an empty value stands for PGPASSWORD or ~/.pgpass.
     const std::string user = settings.user.empty() ? system_user() : settings.user;
     add("user", user);
     add("dbname", settings.database.empty() ? user : settings.database);
     // A pooler may refuse options, so there are none if there is nothing to override.
-    if (const char* const others = std::getenv("PGOPTIONS"); others && *others)
+    if (has_service || in_environment("PGOPTIONS"))
         add("options", " ");
     add("channel_binding", "prefer");
     add("password", settings.password);
@@ -173,7 +184,8 @@ pg_failure judge_opening(std::string words, const std::string& secret) {
     if (in("database \"") && in("does not exist"))
         return {db::postgres_error("3D000"), std::move(words)};
     if (in("could not read root certificate") || in("root certificate file") ||
-        in("certificate file") || in("private key file") || in("invalid connection option"))
+        in("certificate file") || in("private key file") || in("invalid connection option") ||
+        in("definition of service \"") || in("service file \""))
         return {errc::bad_config, std::move(words)};
     if (std::any_of(std::begin(denials), std::end(denials), in))
         return {errc::access_denied, std::move(words)};

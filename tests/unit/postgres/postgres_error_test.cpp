@@ -5,7 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <set>
 #include <string>
 #include <vector>
@@ -74,6 +73,8 @@ TEST(PostgresOpening, IsJudgedByTheWordsOfLibpq) {
         {"SSL error: certificate verify failed\n", errc::untrusted_server},
         {"server certificate for \"a\" does not match host name \"b\"\n", errc::untrusted_server},
         {"root certificate file \"/no\" does not exist\n", errc::bad_config},
+        {"definition of service \"s\" not found\n", errc::bad_config},
+        {"service file \"/no\" not found\n", errc::bad_config},
         {"session is read-only\n", errc::read_only_server},
         {"received invalid response to SSL negotiation: H\n", errc::wrong_server},
         {"expected authentication request from server, but received H\n", errc::wrong_server},
@@ -127,10 +128,6 @@ TEST(PostgresOpening, TellsLibpqAllSettings) {
     EXPECT_EQ(value_of(safe, "sslrootcert"), "/ca.pem");
     EXPECT_EQ(value_of(safe, "target_session_attrs"), "any") << "a standby will do for reads";
     EXPECT_EQ(value_of(safe, "options"), "-") << "a pooler may refuse them";
-    ::setenv("PGOPTIONS", "-c default_transaction_read_only=on", 1);
-    const postgres_detail::pg_keywords beside(config, {{"10.0.0.1"}});
-    ::unsetenv("PGOPTIONS");
-    EXPECT_EQ(value_of(beside, "options"), " ") << "those of the environment do not count";
     config.ca_file.clear();
     const postgres_detail::pg_keywords by_system(config, {{"10.0.0.1"}});
     EXPECT_NE(value_of(by_system, "sslrootcert"), "") << "libpq's own default is a user's file";

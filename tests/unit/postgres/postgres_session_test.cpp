@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mortise/db/postgres.hpp"
+#include "support/scratch_folder.hpp"
 #include "unit/session/session_world.hpp"
 
 #include <boost/asio/as_tuple.hpp>
@@ -7,6 +8,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <limits>
 #include <stdexcept>
 #include <string>
@@ -83,7 +87,9 @@ TEST_F(PostgresSession, ATransactionIsTheSessions) {
           "PREPARE TRANSACTION 'x'",
           "ROLLBACK WORK",
           "SET TRANSACTION READ WRITE",
-          "set local transaction_read_only = off"}) {
+          "set local transaction_read_only = off",
+          "SET SESSION \"transaction_read_only\" = off",
+          "RESET transaction_read_only"}) {
         const auto ends = [text](postgres_connection& on) -> asio::awaitable<void> {
             co_await on.query("UPDATE account SET cents = 0");
             auto refused = on.async_query(db::bound_sql(text), asio::as_tuple(asio::deferred));
@@ -110,6 +116,94 @@ TEST_F(PostgresSession, ATransactionIsTheSessions) {
             EXPECT_NE(code_of(std::get<0>(outcome)), errc::transaction_control) << text;
         };
         EXPECT_NE(code_of(world.failure_of(start(tries))), errc::transaction_control) << text;
+    }
+}
+
+/// A variable of the environment, for as long as it lives.
+class variable {
+public:
+    variable(const char* name, const std::string& value) : name_(name) {
+        ::setenv(name, value.c_str(), 1);
+    }
+    ~variable() { ::unsetenv(name_); }
+    variable(const variable&) = delete;
+    variable& operator=(const variable&) = delete;
+
+private:
+    const char* const name_;
+};
+
+// Where a session goes, as whom, and what it may do there, is in its settings alone.
+TEST_F(PostgresSession, LibpqsVariablesCountForSecretsOnly) {
+    const scratch_folder folder;
+    const auto write = [&](const char* name, const std::string& text) {
+        const auto path = folder.path() / name;
+        std::ofstream(path) << text;
+        std::filesystem::permissions(path, std::filesystem::perms::owner_read);
+        return path.string();
+    };
+    auto by_name = world.config();
+    const std::string secret = by_name.password;
+    by_name.password.clear();
+    auto by_socket = world.config();
+    session_kind::place_at_socket(by_socket, world.server());
+    const auto failure = [&](const db::postgres_config& of) {
+        auto opened = world.open(of);
+        auto failing = opened.async_query(
+            db::bound_sql("UPDATE account SET cents = cents"), asio::use_awaitable
+        );
+        return world.failure_of(std::move(failing));
+    };
+    {
+        const variable passfile("PGPASSFILE", write("pass", "*:*:*:*:" + secret));
+        EXPECT_EQ(text_of(failure(by_name)), "");
+    }
+    const variable password("PGPASSWORD", secret);
+    EXPECT_EQ(text_of(failure(by_name)), "");
+    const std::string elsewhere = "host=nowhere.example\nhostaddr=192.0.2.1\nport=1\n"
+                                  "user=nobody\ndbname=nothing\nsslmode=require\n"
+                                  "options=-c default_transaction_read_only=on\n";
+    const std::string services = write("services", "[ours]\n" + elsewhere);
+    {
+        const variable file("PGSERVICEFILE", services);
+        const variable service("PGSERVICE", "ours");
+        EXPECT_EQ(text_of(failure(by_name)), "");
+        EXPECT_EQ(text_of(failure(by_socket)), "");
+        const variable unknown("PGSERVICE", "theirs");
+        EXPECT_EQ(code_of(failure(by_name)), errc::bad_config);
+    }
+    const variable host("PGHOST", "nowhere.example");
+    const variable address("PGHOSTADDR", "192.0.2.1");
+    const variable port("PGPORT", "1");
+    const variable user("PGUSER", "nobody");
+    const variable database("PGDATABASE", "nothing");
+    const variable mode("PGSSLMODE", "require");
+    const variable target("PGTARGETSESSIONATTRS", "standby");
+    const variable encoding("PGCLIENTENCODING", "LATIN1");
+    const variable options("PGOPTIONS", "-c default_transaction_read_only=on");
+    EXPECT_EQ(text_of(failure(by_name)), "");
+    EXPECT_EQ(text_of(failure(by_socket)), "");
+}
+
+// A lost commit of such a transaction is told as one that had no effect.
+TEST_F(PostgresSession, AReadOnlyTransactionStaysOne) {
+    db::transaction_options options;
+    options.read_only = true;
+    for (const char* const text :
+         {"SET transaction_read_only TO DEFAULT",
+          "SELECT set_config('transaction_read_only', 'off', true)",
+          "SELECT set_config('transaction_read_only', 'off', false)",
+          "DO $$ BEGIN SET LOCAL transaction_read_only = off; END $$",
+          "SET SESSION CHARACTERISTICS AS TRANSACTION READ WRITE",
+          "SET default_transaction_read_only = off",
+          "RESET ALL"}) {
+        const auto tries = [text](postgres_connection& on) -> asio::awaitable<void> {
+            auto changing = on.async_query(db::bound_sql(text), asio::as_tuple(asio::deferred));
+            co_await std::move(changing);
+            co_await on.query("UPDATE account SET cents = 0");
+        };
+        EXPECT_NE(text_of(world.failure_of(start(tries, options))), "") << text;
+        EXPECT_EQ(world.cents(1), "100") << text;
     }
 }
 

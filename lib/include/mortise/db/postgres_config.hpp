@@ -36,10 +36,11 @@ public:
     std::vector<postgres_address> servers = {postgres_address()};
     std::string database;  ///< Empty: the one that is named as the user.
     std::string user;      ///< Empty: the name of the system's user.
-    /// Empty: as libpq finds one, in `passfile`, in the variable `PGPASSWORD`, in `~/.pgpass`.
-    /// Never shown, whatever goes wrong.
+    /// Empty: as libpq finds one, in the variable `PGPASSWORD` or in `passfile`. Never shown,
+    /// whatever goes wrong.
     std::string password;
-    std::filesystem::path passfile;  ///< A file of the form of `~/.pgpass`; empty: that one.
+    /// A file of the form of `~/.pgpass`; empty: the one that `PGPASSFILE` names, or that one.
+    std::filesystem::path passfile;
 
     bool tls = false;
     /// The authorities to trust (PEM); empty: those that the system trusts. The server's
