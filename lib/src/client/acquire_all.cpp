@@ -43,12 +43,11 @@ public:
     }
 
     void start() {
-        coro::detail::install_cancel_proxy<acquire_all_op>(
-            handler_.slot(), strand_, weak_from_this()
-        );
+        coro::detail::install_cancel_proxy<acquire_all_op>(handler_.slot(), weak_from_this());
         asio::dispatch(strand_, [self = shared_from_this()] { self->next(); });
     }
 
+    const asio::any_io_executor& strand() const noexcept { return strand_; }
     // Passes the signal on to the acquire under way; a release is never cancelled.
     void on_cancel(asio::cancellation_type type) {
         cancelled_ = true;

@@ -84,9 +84,7 @@ public:
     void start(Name name, lock_options options) {
         name_ = std::move(name);
         options_ = options;
-        coro::detail::install_cancel_proxy<guarded_run>(
-            handler_.slot(), executor_, this->weak_from_this()
-        );
+        coro::detail::install_cancel_proxy<guarded_run>(handler_.slot(), this->weak_from_this());
         acquire_for(
             client_,
             name_,
@@ -103,6 +101,7 @@ public:
         );
     }
 
+    const asio::any_io_executor& strand() const noexcept { return executor_; }
     // Passes the signal on to the acquire or the body under way; a release is never cancelled.
     void on_cancel(asio::cancellation_type type) {
         // The grant may be on its way already: the body then gets the signal once it has begun.

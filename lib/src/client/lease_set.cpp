@@ -103,12 +103,11 @@ public:
         : strand_(asio::make_strand(executor)), handler_(std::move(handler)) {}
 
     void start(const std::vector<std::shared_ptr<held_grant>>& grants) {
-        coro::detail::install_cancel_proxy<wait_any_lost>(
-            handler_.slot(), strand_, weak_from_this()
-        );
+        coro::detail::install_cancel_proxy<wait_any_lost>(handler_.slot(), weak_from_this());
         asio::dispatch(strand_, [self = shared_from_this(), grants] { self->wait(grants); });
     }
 
+    const asio::any_io_executor& strand() const noexcept { return strand_; }
     void on_cancel(asio::cancellation_type) { end(asio::error::operation_aborted); }
 
 private:

@@ -59,12 +59,11 @@ public:
           seen_(std::move(seen)) {}
 
     void start() {
-        coro::detail::install_cancel_proxy<wait_changed_op>(
-            handler_.slot(), strand_, weak_from_this()
-        );
+        coro::detail::install_cancel_proxy<wait_changed_op>(handler_.slot(), weak_from_this());
         asio::dispatch(strand_, [self = shared_from_this()] { self->look(); });
     }
 
+    const asio::any_io_executor& strand() const noexcept { return strand_; }
     void on_cancel(asio::cancellation_type) {
         complete(asio::error::operation_aborted, std::nullopt);
     }

@@ -9,7 +9,6 @@
 #include "mortise/db/server_stats.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/dispatch.hpp>
 
 #include <atomic>
@@ -39,6 +38,10 @@ public:
     void post(Function then) {
         if (!deserted())
             asio::dispatch(strand(), std::move(then));
+    }
+    /// The strand; empty once the context has ended.
+    asio::any_io_executor strand_if_any() const {
+        return deserted() ? asio::any_io_executor() : strand();
     }
     /// Begins a task. If the context has ended, it is dropped.
     void begin(std::shared_ptr<server_task> task);
@@ -85,18 +88,6 @@ private:
     coro::detail::wait_list<> until_ended_;
     bool ended_ = false;  ///< Under the mutex of `until_ended_`.
 };
-
-/// Has signals of a user call `operation->on_cancel(type)` on the strand of its session. What stays
-/// in the slot owns no executor: the slot may outlive every context.
-template <class Operation>
-void listen(asio::cancellation_slot slot, std::weak_ptr<Operation> operation) {
-    if (!slot.is_connected())
-        return;
-    slot.assign([operation = std::move(operation)](asio::cancellation_type_t type) {
-        if (const auto alive = operation.lock())
-            alive->session().post([alive, type] { alive->on_cancel(type); });
-    });
-}
 
 }  // namespace mortise::db::detail
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "db/server_task.hpp"
 
+#include "mortise/coro/detail/cancel_proxy.hpp"
+
 #include <utility>
 
 namespace mortise::db::detail {
@@ -18,7 +20,7 @@ void server_task::submit(std::shared_ptr<caller_share> share, asio::cancellation
     };
     if (!caller_->attach(ended))
         return caller_->let_go();
-    listen<server_task>(slot, weak_from_this());
+    coro::detail::install_cancel_proxy(slot, weak_from_this());
     session_->begin(shared_from_this());
 }
 

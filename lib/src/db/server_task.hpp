@@ -30,7 +30,8 @@ public:
     virtual void begin();
     /// Ends it unbegun: the session is stopped, or somebody does not want it any longer.
     void refuse() { fail(aborted()); }
-    /// Hears a signal of the caller.
+    asio::any_io_executor strand() const { return session_->strand_if_any(); }
+    /// Hears a signal of the caller, on the strand.
     virtual void on_cancel(asio::cancellation_type_t type) = 0;
     /// Lets go of everything: the context has ended.
     virtual void drop() noexcept;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "db/server_transaction.hpp"
 
+#include "mortise/coro/detail/cancel_proxy.hpp"
 #include "mortise/db/server_database.hpp"
 #include "mortise/db/transaction_connection.hpp"
 
@@ -333,7 +334,7 @@ void closure_query::start() {
     const auto self = shared_from_this();
     if (session.deserted() || !transaction_->caller().add(self))
         return;
-    listen<closure_query>(release_slot(), self);
+    coro::detail::install_cancel_proxy(release_slot(), weak_from_this());
     session.post([self] { self->transaction_->query(self); });
 }
 

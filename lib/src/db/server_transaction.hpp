@@ -97,7 +97,7 @@ public:
     );
 
     void start();
-    server_session& session() const noexcept { return transaction_->session(); }
+    asio::any_io_executor strand() const { return transaction_->strand(); }
     void on_cancel(asio::cancellation_type_t type);
 
 private:

@@ -22,9 +22,10 @@ public:
 
     void finish() { answer_stoppers(); }
     void stop_unheard_of() { stop_unheard(); }
-    stop_handler noting(const std::string& name) {
+    stop_handler noting(const std::string& name) { return noting(name, executor()); }
+    stop_handler noting(const std::string& name, const asio::any_io_executor& on) {
         auto note = [this, name](error_code ec) { life_.push_back(ec ? "failed" : name); };
-        return {std::move(note), executor()};
+        return {std::move(note), on};
     }
 
 private:
@@ -72,6 +73,44 @@ TEST(BackgroundCore, DropsItsWorkAndStoppersWithTheContext) {
     context->poll();
     context.reset();
     EXPECT_EQ(life, texts({"start", "stop", "drop"}));
+}
+
+TEST(BackgroundCore, MayOutliveTheContextOfAStopper) {
+    texts life;
+    asio::io_context context;
+    std::optional<asio::io_context> users(std::in_place);
+    const auto held = std::make_shared<int>();
+    const auto core = std::make_shared<resident>(context, life);
+    core->attach();
+    context.poll();
+    // One whose stop has begun, and one whose stop is still on its way.
+    for (const bool begins : {true, false}) {
+        core->stop({[held](error_code) { FAIL(); }, users->get_executor()});
+        if (begins)
+            context.poll();
+    }
+    users.reset();
+    EXPECT_EQ(held.use_count(), 1) << "the handlers went with their context";
+    core->stop(core->noting("ours"));
+    context.restart();
+    context.poll();
+    core->finish();
+    context.restart();
+    context.poll();
+    EXPECT_EQ(life, texts({"start", "stop", "stop", "stop", "ours"}));
+}
+
+TEST(BackgroundCore, TellsStoppersElsewhereThatItsContextHasEnded) {
+    texts life;
+    asio::io_context users;
+    std::optional<asio::io_context> context(std::in_place);
+    const auto core = std::make_shared<resident>(*context, life);
+    core->attach();
+    core->stop(core->noting("never", users.get_executor()));
+    context->poll();
+    context.reset();
+    users.poll();
+    EXPECT_EQ(life, texts({"start", "stop", "drop", "failed"}));
 }
 
 TEST(BackgroundCore, HearsOfTheEndOfTheContextUnlessItIsClosed) {

@@ -131,8 +131,9 @@ class strand_bound : public std::enable_shared_from_this<strand_bound> {
 public:
     explicit strand_bound(asio::io_context& context) : strand_(asio::make_strand(context)) {}
     void listen(asio::cancellation_slot slot) {
-        coro::detail::install_cancel_proxy(slot, strand_, weak_from_this());
+        coro::detail::install_cancel_proxy(slot, weak_from_this());
     }
+    asio::any_io_executor strand() const { return strand_; }
     void on_cancel(asio::cancellation_type_t type) {
         EXPECT_TRUE(strand_.running_in_this_thread());
         seen = type;
@@ -164,9 +165,23 @@ TEST_P(CancelProxy, DoesNotKeepItsOperationAlive) {
     const std::weak_ptr<strand_bound> watched = operation;
     signal.emit(GetParam());
     operation.reset();
+    EXPECT_FALSE(watched.expired()) << "it would end where the signal was sent";
+    EXPECT_EQ(context.run(), 1U);
     EXPECT_TRUE(watched.expired());
     signal.emit(GetParam());
-    EXPECT_EQ(context.run(), 2U);
+    context.restart();
+    EXPECT_EQ(context.run(), 0U);
+}
+
+TEST_P(CancelProxy, MayOutliveTheContext) {
+    asio::cancellation_signal signal;
+    {
+        asio::io_context context;
+        const auto operation = std::make_shared<strand_bound>(context);
+        operation->listen(signal.slot());
+    }
+    signal.emit(GetParam());
+    signal.slot().clear();
 }
 
 TEST(CancelProxyWithoutSlot, InstallsNothing) {

@@ -49,9 +49,7 @@ void admission::admit(transaction transaction, outcome_handler handler) {
     fresh->time_max = transaction.deadline() == milliseconds(0) ? context_.config().deadline
                                                                 : transaction.deadline();
     // Read the slot in the initiating call: afterwards nobody may touch it.
-    coro::detail::install_cancel_proxy<running>(
-        handler.release_slot(), context_.strand(), std::weak_ptr<running>(fresh)
-    );
+    coro::detail::install_cancel_proxy<running>(handler.release_slot(), fresh);
     fresh->since = context_.now();
     fresh->until = coro::saturating_add(fresh->since, fresh->time_max);
     fresh->waiters.push_back(std::move(handler));

@@ -63,9 +63,7 @@ void outcome_desk::settle(const gid& gid, outcome_handler handler) {
     // Read the slot in the initiating call: afterwards nobody may touch it.
     const auto slot = handler.release_slot();
     const auto waiter = std::make_shared<settler>(core_.weak_from_this(), gid, std::move(handler));
-    coro::detail::install_cancel_proxy<settler>(
-        slot, context_.strand(), std::weak_ptr<settler>(waiter)
-    );
+    coro::detail::install_cancel_proxy<settler>(slot, waiter);
     asio::dispatch(context_.strand(), [this, kept = context_.keep(), waiter] {
         if (!core_.partitions.is_taking() || context_.closed() || context_.stopping())
             return settle_now(waiter);

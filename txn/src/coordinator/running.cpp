@@ -27,6 +27,23 @@ void answer(std::vector<settler_ptr>& waiters, error_code failed, const outcome&
         each->answer(failed, decision);
 }
 
+namespace {
+
+asio::any_io_executor strand_of(const std::weak_ptr<coordinator_core>& coordinator) {
+    const auto core = coordinator.lock();
+    return core && !core->context.deserted() ? core->context.strand() : asio::any_io_executor();
+}
+
+}  // namespace
+
+asio::any_io_executor running::strand() const {
+    return strand_of(of);
+}
+
+asio::any_io_executor settler::strand() const {
+    return strand_of(core_);
+}
+
 void running::on_cancel(asio::cancellation_type_t) {
     if (const auto core = of.lock())
         core->runs.withdraw(*this);

@@ -76,6 +76,8 @@ public:
     }
 
     void on_cancel(asio::cancellation_type_t type);
+    /// Where that is called; empty once the context has ended. Any thread.
+    asio::any_io_executor strand() const;
 
     const txn::gid gid;
 
@@ -100,6 +102,8 @@ public:
 
     /// Called when the caller cancels.
     void on_cancel(asio::cancellation_type_t type);
+    /// Where that is called; empty once the context has ended. Any thread.
+    asio::any_io_executor strand() const;
 
     const std::shared_ptr<const log::plan> plan;
     const std::weak_ptr<coordinator_core> of;

@@ -67,8 +67,10 @@ struct channel::connection {
 
 class channel::operation : public std::enable_shared_from_this<channel::operation> {
 public:
-    explicit operation(completion given) : done(std::move(given)) {}
+    operation(asio::any_io_executor strand, completion given)
+        : done(std::move(given)), strand_(std::move(strand)) {}
 
+    const asio::any_io_executor& strand() const noexcept { return strand_; }
     void on_cancel(asio::cancellation_type_t) {
         cancelled = true;
         stop.emit(asio::cancellation_type::terminal);
@@ -77,6 +79,9 @@ public:
     asio::cancellation_signal stop;
     completion done;
     bool cancelled = false;
+
+private:
+    const asio::any_io_executor strand_;
 };
 
 /// Gives its slot back, whichever way the exchange ends.
@@ -135,8 +140,8 @@ void channel::exchange(request message, completion done) {
     if (seat_.deserted())
         return done.complete(errc::call_failed, response());
     const auto stops_it = done.release_slot();
-    auto doing = std::make_shared<operation>(std::move(done));
-    coro::detail::install_cancel_proxy(stops_it, seat_.strand(), std::weak_ptr(doing));
+    auto doing = std::make_shared<operation>(seat_.strand(), std::move(done));
+    coro::detail::install_cancel_proxy(stops_it, std::weak_ptr(doing));
     asio::dispatch(
         seat_.strand(),
         [self = shared_from_this(), doing = std::move(doing), message = std::move(message)](

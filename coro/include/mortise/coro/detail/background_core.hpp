@@ -4,10 +4,12 @@
 
 #include "mortise/coro/detail/completion.hpp"
 #include "mortise/coro/detail/strand_seat.hpp"
+#include "mortise/coro/detail/wait_list.hpp"
 #include "mortise/coro/detail/wait_service.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/dispatch.hpp>
+#include <boost/asio/query.hpp>
 
 #include <memory>
 #include <utility>
@@ -45,14 +47,21 @@ public:
     }
 
     /// Stops the work and completes the handler afterwards. In a deserted seat the handler is
-    /// destroyed.
+    /// destroyed. The handler's context may be another one, and end first. If this one does, such a
+    /// handler is completed with `operation_aborted`.
     void stop(stop_handler handler) {
         if (seat_.deserted())
             return;
+        auto& own = asio::query(seat_.executor(), asio::execution::context);
+        if (&handler.context() != &own) {
+            static_cast<void>(handler.release_slot());  // a stop that has begun is carried through
+            stoppers_elsewhere_.add(std::exchange(handler, stop_handler()));
+        }
         asio::dispatch(
             seat_.strand(),
             [self = this->shared_from_this(), handler = std::move(handler)]() mutable {
-                self->stoppers_.push_back(std::move(handler));
+                if (handler)
+                    self->stoppers_.push_back(std::move(handler));
                 self->begin_stop(false);
             }
         );
@@ -85,6 +94,7 @@ protected:
     void answer_stoppers() {
         for (auto& each : std::exchange(stoppers_, {}))
             each.complete(error_code());
+        stoppers_elsewhere_.complete_all(error_code());
     }
 
 private:
@@ -95,10 +105,12 @@ private:
         const auto stoppers = std::exchange(stoppers_, {});
         static_cast<Core&>(*this).drop();
         seat_.leave();
+        stoppers_elsewhere_.close();
     }
 
     strand_seat seat_;
-    std::vector<stop_handler> stoppers_;
+    std::vector<stop_handler> stoppers_;  ///< Of the same context.
+    wait_list<> stoppers_elsewhere_;
 };
 
 }  // namespace mortise::coro::detail

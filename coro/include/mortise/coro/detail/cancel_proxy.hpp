@@ -14,23 +14,24 @@
 namespace mortise::coro::detail {
 
 /// The cancellation handler of an operation that lives on a strand. Users emit on any thread, so it
-/// only goes to the strand and calls `operation->on_cancel(type)` there, if the operation still
-/// exists.
+/// only goes to `operation->strand()`, if the operation still exists, and calls
+/// `operation->on_cancel(type)` there. The strand is empty when its context has ended.
+///
+/// It holds no executor: it stays in the slot of a user, who may keep that longer than any context.
 template <class Operation>
 class cancel_proxy {
 public:
-    cancel_proxy(asio::any_io_executor strand, std::weak_ptr<Operation> operation)
-        : strand_(std::move(strand)), operation_(std::move(operation)) {}
+    explicit cancel_proxy(std::weak_ptr<Operation> operation) : operation_(std::move(operation)) {}
 
     void operator()(asio::cancellation_type_t type) const {
-        asio::dispatch(strand_, [operation = operation_, type] {
-            if (const auto alive = operation.lock())
-                alive->on_cancel(type);
-        });
+        auto alive = operation_.lock();
+        if (!alive)
+            return;
+        if (const asio::any_io_executor strand = alive->strand())
+            asio::dispatch(strand, [alive = std::move(alive), type] { alive->on_cancel(type); });
     }
 
 private:
-    asio::any_io_executor strand_;
     std::weak_ptr<Operation> operation_;
 };
 
@@ -38,11 +39,9 @@ private:
 /// initiating call and is not touched again: clearing it from the strand would be a race with the
 /// emitter, and a proxy that is left behind finds its operation gone.
 template <class Operation>
-void install_cancel_proxy(
-    asio::cancellation_slot slot, asio::any_io_executor strand, std::weak_ptr<Operation> operation
-) {
+void install_cancel_proxy(asio::cancellation_slot slot, std::weak_ptr<Operation> operation) {
     if (slot.is_connected())
-        slot.emplace<cancel_proxy<Operation>>(std::move(strand), std::move(operation));
+        slot.emplace<cancel_proxy<Operation>>(std::move(operation));
 }
 
 }  // namespace mortise::coro::detail
