@@ -136,13 +136,23 @@ public:
         return "updates of one row of a table like the store's, prepared, by the client library";
     }
 
-    // The server counts statements, of which a message may have several.
+    // Of a message with several statements the server counts each, but it ends with a commit.
     std::optional<server_counts> counts(bool) override {
-        const auto found = connection_.run("SHOW GLOBAL STATUS LIKE 'Bytes_received'");
+        const auto found = connection_.run("SHOW GLOBAL STATUS WHERE Variable_name IN "
+                                           "('Bytes_received', 'Com_commit', 'Com_stmt_execute')");
         server_counts now;
-        now.bytes = std::stoull(std::string(found.rows().at(0).at(1).as_string()));
+        now.commands = 0;
+        for (const auto& each : found.rows()) {
+            const auto count = std::stoull(std::string(each.at(1).as_string()));
+            if (each.at(0).as_string() == "Bytes_received")
+                now.bytes = count;
+            else
+                *now.commands += count;
+        }
         return now;
     }
+
+    bool counts_heartbeats() const noexcept override { return false; }
 
     void subscribe(const std::string& channel) override {
         bell_.emplace(server_);

@@ -74,11 +74,11 @@ owned<PGconn> open_blocking(const db::postgres_config& server) {
     return opened;
 }
 
-std::string quoted(const std::string& name) {
-    std::string text = "\"";
+std::string quoted(const std::string& name, char quote = '"') {
+    std::string text(1, quote);
     for (const char c : name)
-        text += c == '"' ? "\"\"" : std::string(1, c);
-    return text + '"';
+        text.append(c == quote ? 2 : 1, c);
+    return text + quote;
 }
 
 class postgres_meter final : public blocking_meter {
@@ -94,17 +94,22 @@ public:
         return "updates of one row of a table like the store's, prepared, by libpq";
     }
 
-    // A backend that is connected reports its counts only now and then.
+    // A backend that is connected reports its counts only now and then. Transactions are no
+    // measure: each listener of the database has one for each notification.
     std::optional<server_counts> counts(bool connected) override {
         if (connected)
             return std::nullopt;
         run("SELECT pg_stat_force_next_flush()");
         const auto found =
-            run("SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()");
+            run("SELECT coalesce(sum(n_tup_ins + n_tup_upd), 0) FROM pg_stat_all_tables"
+                " WHERE relid = to_regclass(" +
+                quoted(quoted(schema_) + ".lock", '\'') + ')');
         server_counts now;
         now.commands = std::strtoull(::PQgetvalue(found.get(), 0, 0), nullptr, 10);
         return now;
     }
+
+    bool counts_heartbeats() const noexcept override { return false; }
 
     void subscribe(const std::string& channel) override { run("LISTEN " + quoted(channel)); }
 

@@ -61,6 +61,9 @@ public:
     /// The server's counters. Nothing if this user may not read them, or if they are not up to date
     /// while clients of the store are connected and `connected` says that there are some.
     virtual std::optional<server_counts> counts(bool connected) = 0;
+    /// Whether `commands` has heartbeats in it. At SQL servers it has not: there a command is a
+    /// message that changes a lock.
+    virtual bool counts_heartbeats() const noexcept { return true; }
 
     /// Subscribes to `channel`.
     virtual void subscribe(const std::string& channel) = 0;

@@ -33,7 +33,7 @@ void server_share::report(bench_report& into, std::uint64_t locks, std::uint64_t
                    : std::nullopt;
     };
     std::optional<std::uint64_t> asked = sum_.commands;
-    if (asked)
+    if (asked && meter_->counts_heartbeats())
         *asked -= std::min(*asked, heartbeats);
     into.add("commands_per_lock", each(asked), 3, "the server counts them; without heartbeats");
     into.add("bytes_sent_per_lock", each(sum_.bytes), 1, "to the server, which counts them");
