@@ -42,6 +42,7 @@ result<sql_taken> sql_tables::take(
             return reply;
         ++row.queue;
         reply.ordinal = ++row.last;
+        const bool known = others_wait(lock);
         core::lock_entry waiter;
         waiter.name = name;
         waiter.ordinal = row.last;
@@ -49,7 +50,7 @@ result<sql_taken> sql_tables::take(
         waiter.id = id;
         waiter.since = now;
         lock.entries[waiter.ordinal] = waiter;
-        if (row.queue == 1) {
+        if (row.holder != actor.key && !known) {
             ++sessions_.at(row.holder).changes;
             sql_push push;
             push.type = store_event::kind::contended;
@@ -66,6 +67,12 @@ result<sql_taken> sql_tables::take(
     reply.queue = row.queue;
     locks_[name] = std::move(lock);
     return reply;
+}
+
+bool sql_tables::others_wait(const stored_lock& lock) {
+    return std::any_of(lock.entries.begin(), lock.entries.end(), [&](const auto& each) {
+        return each.second.session != lock.row.holder;
+    });
 }
 
 // The condition `MINE` of the facts, and that the session may still act: the general way then says
@@ -127,13 +134,13 @@ result<bool> sql_tables::pass_on(
     row.base = next_base(*lock, now);
     --row.queue;
     lock->entries.erase(next);
-    ++sessions_.at(row.holder).changes;
+    sessions_.at(row.holder).changes += row.holder != actor.key ? 1 : 0;
     sql_push push;
     push.type = store_event::kind::granted;
     push.to = row.holder;
     push.id = row.request;
     push.token = row.base << fencing_token::sequence_bits;
-    push.contended = row.queue != 0;
+    push.contended = others_wait(*lock);
     notify_(push);
     return true;
 }

@@ -187,6 +187,39 @@ TEST_F(SqlShell, FrequentOperationsAreOneMessageEach) {
     EXPECT_TRUE(alice.released.back());
 }
 
+TEST_F(SqlShell, SeveralRequestsOfAClientForALockAreOneMessageEach) {
+    user& alice = add("alice");
+    alice.ask("door", 1);
+    ASSERT_TRUE(until([&] { return alice.answers.size() == 1; }));
+    transactions();
+    alice.ask("door", 2);
+    alice.ask("door", 3);
+    ASSERT_TRUE(until([&] { return alice.answers.size() == 3; }));
+    EXPECT_EQ(alice.answers[2]->position, 2u);
+    EXPECT_EQ(transactions(), 2u) << "two joins";
+    alice.release();
+    ASSERT_TRUE(until([&] { return alice.granted == 1; }));
+    EXPECT_EQ(alice.held.id, 2u);
+    world_.run_for(100ms);
+    EXPECT_LE(transactions(), 2u) << "nobody else is known to wait: release, pass on";
+    alice.release();
+    ASSERT_TRUE(until([&] { return alice.granted == 2; }));
+    world_.run_for(100ms);
+    EXPECT_EQ(transactions(), 1u) << "the lock came by a hand-over: pass on";
+    EXPECT_EQ(alice.held.id, 3u);
+}
+
+TEST_F(SqlShell, ARequestThatIsSentAgainFindsItsEntry) {
+    user& alice = add("alice");
+    alice.ask("door", 1);
+    alice.ask("door", 2);
+    ASSERT_TRUE(until([&] { return alice.answers.size() == 2; }));
+    alice.ask("door", 2);
+    ASSERT_TRUE(until([&] { return alice.answers.size() == 3; }));
+    EXPECT_EQ(alice.answers[2]->type, answer::kind::queued);
+    EXPECT_EQ(server_.parties(), 2u);
+}
+
 TEST_F(SqlShell, AWaiterLeavesByOneMessageAndByTwoIfItWasGrantedMeanwhile) {
     user& alice = add("alice");
     user& bob = add("bob");

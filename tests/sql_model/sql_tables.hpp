@@ -125,6 +125,8 @@ private:
         request_id id,
         std::uint64_t base
     );
+    /// Whether a session other than that of the holder waits for a plain lock.
+    static bool others_wait(const stored_lock& lock);
     std::uint64_t next_base(const stored_lock& lock, clock::time_point now);
     void keep_alive(session_row& session, clock::time_point now);
     void mark(session_row& session);

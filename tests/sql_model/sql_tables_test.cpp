@@ -65,6 +65,23 @@ TEST_F(SqlTables, TheFirstWaiterTellsTheHolderAndTheOthersDoNot) {
     EXPECT_EQ(tables_.entries(now_, alice.key, 9)->changes, 1u);
 }
 
+TEST_F(SqlTables, ASessionThatWaitsBehindItselfIsNotToldOfItself) {
+    const auto alice = begin();
+    const auto base = take(alice, 1).base;
+    EXPECT_EQ(take(alice, 2).queue, 1u);
+    EXPECT_TRUE(pushes_.empty());
+    take(begin(), 1);
+    take(begin(), 1);
+    ASSERT_EQ(pushes_.size(), 1u) << "the first of another session";
+    EXPECT_EQ(pushes_[0].type, store_event::kind::contended);
+    EXPECT_TRUE(*tables_.pass_on(now_, alice, "door", 1, base, ++stamp_));
+    ASSERT_EQ(pushes_.size(), 2u);
+    EXPECT_EQ(pushes_[1].to, alice.key);
+    EXPECT_EQ(pushes_[1].id, 2u);
+    EXPECT_TRUE(pushes_[1].contended);
+    EXPECT_EQ(tables_.entries(now_, alice.key, 9)->changes, 1u) << "others change nothing more";
+}
+
 TEST_F(SqlTables, PassingOnSkipsTheDeadAndTellsTheNext) {
     const auto alice = begin();
     const auto base = take(alice, 1).base;

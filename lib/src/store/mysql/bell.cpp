@@ -21,13 +21,17 @@ constexpr std::size_t locks_told = 64;
 // they would hang: a kill between two statements of a text ends it without a word.
 constexpr const char* wait_text =
     "SELECT IF(rings<>{rings},-1,GET_LOCK({own},10)) waited FROM mortise_session WHERE id={s}";
+// clang-format off
 constexpr const char* read_text =
     "SELECT s.changes,s.rings,s.notices,l.* FROM mortise_session s LEFT JOIN ("
-    "(SELECT stamp,request id,base*{one} token,0 slot,queue>0 contended FROM mortise_lock "
-    "WHERE session={s} AND held=1) UNION ALL (SELECT w.stamp,w.request,w.token,w.slot,"
+    "(SELECT stamp,request id,base*{one} token,0 slot,"
+    "queue>0 AND " MORTISE_OTHERS_WAIT("mortise_lock") " contended "
+    "FROM mortise_lock WHERE session={s} AND held=1) "
+    "UNION ALL (SELECT w.stamp,w.request,w.token,w.slot,"
     "EXISTS(SELECT 1 FROM mortise_waiter o WHERE o.name=w.name AND o.granted=0 AND "
-    "o.session<>w.session) FROM mortise_waiter w WHERE w.session={s} AND w.granted=1) LIMIT 64) l "
-    "ON 1 WHERE s.id={s}";
+    "o.session<>w.session) FROM mortise_waiter w WHERE w.session={s} AND w.granted=1) "
+    "LIMIT 64) l ON 1 WHERE s.id={s}";
+// clang-format on
 
 // A kill has hit the statement: the next one reads again.
 bool is_rung(const part_answer& answer) {

@@ -90,17 +90,20 @@ constexpr const char* write_record =
     "SELECT {at},{n},{token},{domain},{holder},{who},{why} FROM mortise_meta WHERE @ok=1;"
     "DELETE FROM mortise_break WHERE @ok=1 AND id+{kept}<=LAST_INSERT_ID();";
 
+// clang-format off
 constexpr const char* entries_text =
-    "SELECT IFNULL(s.dead=0 AND s.deadline>" MORTISE_NOW ",0) alive,IFNULL(s.generation,0) "
-    "generation,IFNULL(s.changes,0) changes," MORTISE_NOW " now,e.* FROM (SELECT {s} own) k "
-    "LEFT JOIN mortise_session s ON s.id=k.own LEFT JOIN ("
+    "SELECT IFNULL(s.dead=0 AND s.deadline>" MORTISE_NOW ",0) alive,"
+    "IFNULL(s.generation,0) generation,IFNULL(s.changes,0) changes," MORTISE_NOW " now,e.* "
+    "FROM (SELECT {s} own) k LEFT JOIN mortise_session s ON s.id=k.own LEFT JOIN ("
     "(SELECT session,name,0 ordinal,1 granted,request id,0 mode,0 capacity,NULL hold_max,"
-    "base*{one} token,0 slot,NULL since,queue>0 contended FROM mortise_lock WHERE session={s} AND "
-    "held=1) "
+    "base*{one} token,0 slot,NULL since,"
+    "queue>0 AND " MORTISE_OTHERS_WAIT("mortise_lock") " contended "
+    "FROM mortise_lock WHERE session={s} AND held=1) "
     "UNION ALL (SELECT w.session,w.name,w.ordinal,w.granted,w.request,w.mode,w.capacity,w.hold_max,"
     "w.token,w.slot,w.since,EXISTS(SELECT 1 FROM mortise_waiter o WHERE o.name=w.name AND "
     "o.granted=0 AND o.session<>w.session) FROM mortise_waiter w WHERE w.session={s}) "
     "LIMIT {limit}) e ON e.session=k.own ORDER BY e.name,e.ordinal";
+// clang-format on
 
 std::int64_t microseconds_of(clock::time_point at) {
     return std::chrono::duration_cast<microseconds>(at.time_since_epoch()).count();

@@ -41,41 +41,45 @@ constexpr const char* take_alone =
     "INSERT INTO mortise_lock(name,stamp,session,request,base,held) "
     "SELECT ?,?,s.id,?,GREATEST(" MORTISE_NOW ",m.floor),1 " MORTISE_INSERT_OF(
         "?", "?"
-    ) " " MORTISE_TAKE_FREE " RETURNING 1 granted,IF(stamp=?,base,NULL) base,0 ordinal,0 queue";
+    ) " " MORTISE_TAKE_FREE
+      " RETURNING 1 granted,IF(stamp=?,base,NULL) base,0 ordinal,0 queue,0 tells";
 
 // For MySQL, which has no RETURNING.
 constexpr const char* take_plainly =
     "INSERT INTO mortise_lock(name,stamp,session,request,base,held) "
     "SELECT {n},{o},s.id,{r},GREATEST(" MORTISE_NOW ",m.floor),1 " MORTISE_INSERT_OF(
         "{s}", "{g}"
-    ) " " MORTISE_TAKE_FREE ";SELECT 1 granted,base,0 ordinal,0 queue FROM mortise_lock "
+    ) " " MORTISE_TAKE_FREE ";SELECT 1 granted,base,0 ordinal,0 queue,0 tells FROM mortise_lock "
       "WHERE name={n} AND stamp={o}";
 
 // The result is read before the commit, after which others may change the stamp. Who joins keeps
-// the mark of a grant that the holder may not have heard of; the first that waits leaves another.
+// the mark of a grant that the holder may not have heard of; the first that waits, of another
+// session than the holder's, leaves another.
 constexpr const char* take_or_join =
     "BEGIN;INSERT INTO mortise_lock(name,stamp,session,request,base,held) "
     "SELECT {n},{o},s.id,{r},GREATEST(" MORTISE_NOW ",m.floor),1 " MORTISE_INSERT_OF(
         "{s}", "{g}"
     ) " ON DUPLICATE KEY UPDATE stamp=IF(rest<>0,stamp,IF(held=0,IF(queue=0,{o},stamp),"
       "IF((SELECT 1 FROM mortise_session h WHERE h.id=mortise_lock.session AND " MORTISE_ABLE("h"
-      ) "),{j}|(stamp&{granted})|IF(queue=0,{contended},0),stamp))),"
-        "base=IF(stamp={o},GREATEST(base+1,VALUES(base)),base),"
-        "request=IF(stamp={o},{r},request),session=IF(stamp={o},{s},mortise_lock.session),"
-        "held=IF(stamp={o},1,held),"
-        "queue=queue+(" MORTISE_JOINED("stamp") "),last=last+(" MORTISE_JOINED("stamp"
-        ) ");"
-          "INSERT INTO mortise_waiter(name,ordinal,session,request,since) "
-          "SELECT name,last,{s},{r}," MORTISE_NOW
-          " FROM mortise_lock WHERE name={n} AND " MORTISE_JOINED("stamp"
-          ) ";SET @bell=0,@holder=NULL;"
-            "SELECT s.id,s.bell INTO @holder,@bell FROM mortise_lock l "
-            "JOIN mortise_session s ON s.id=l.session "
-            "WHERE l.name={n} AND " MORTISE_JOINED("l.stamp"
-            ) " AND l.queue=1;"
-              "UPDATE mortise_session SET changes=changes+1,rings=rings+1 WHERE id=@holder;"
-              "SELECT stamp={o} granted,base,last ordinal,queue FROM mortise_lock "
-              "WHERE name={n} AND (stamp={o} OR " MORTISE_JOINED("stamp") ");COMMIT";
+      ) "),{j}|(stamp&{granted})|IF(mortise_lock.session<>{s} AND (queue=0 OR "
+        "NOT " MORTISE_OTHERS_WAIT("mortise_lock"
+        ) "),{contended},0),stamp))),"
+          "base=IF(stamp={o},GREATEST(base+1,VALUES(base)),base),"
+          "request=IF(stamp={o},{r},request),session=IF(stamp={o},{s},mortise_lock.session),"
+          "held=IF(stamp={o},1,held),"
+          "queue=queue+(" MORTISE_JOINED("stamp") "),last=last+(" MORTISE_JOINED("stamp"
+          ) ");"
+            "INSERT INTO mortise_waiter(name,ordinal,session,request,since) "
+            "SELECT name,last,{s},{r}," MORTISE_NOW
+            " FROM mortise_lock WHERE name={n} AND " MORTISE_JOINED("stamp"
+            ) ";SET @bell=0,@holder=NULL;"
+              "SELECT s.id,s.bell INTO @holder,@bell FROM mortise_lock l "
+              "JOIN mortise_session s ON s.id=l.session "
+              "WHERE l.name={n} AND " MORTISE_JOINED("l.stamp"
+              ) " AND l.stamp&{contended}<>0;"
+                "UPDATE mortise_session SET changes=changes+1,rings=rings+1 WHERE id=@holder;"
+                "SELECT stamp={o} granted,base,last ordinal,queue,0 tells FROM mortise_lock "
+                "WHERE name={n} AND (stamp={o} OR " MORTISE_JOINED("stamp") ");COMMIT";
 
 constexpr const char* release_text = "UPDATE mortise_lock SET stamp=?,held=0 WHERE name=? AND "
                                      "session=? AND held=1 AND request=? AND "
@@ -96,7 +100,8 @@ constexpr const char* pass_on_text =
         "request=IFNULL(@q,request),base=IF(@w IS NULL,base,GREATEST(base+1," MORTISE_NOW ")),"
         "queue=queue-(@w IS NOT NULL) "
         "WHERE @ok=1 AND name={n} AND (@w IS NOT NULL OR queue=0);SET @ok=ROW_COUNT();"
-        "UPDATE mortise_session SET changes=changes+1,rings=rings+1 WHERE id=@w;COMMIT;"
+        "UPDATE mortise_session SET changes=changes+(id<>{s}),rings=rings+1 WHERE id=@w;"
+        "COMMIT;"
         "SELECT 1 done FROM mortise_meta WHERE @ok=1";
 
 constexpr const char* withdraw_text =

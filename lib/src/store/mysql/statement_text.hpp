@@ -35,6 +35,11 @@ inline constexpr sql_stamp mark_joined = std::uint64_t(1) << 60;
 #define MORTISE_OLD                                                                                \
     "held=0 AND queue=0 AND (rest=0 OR (rest=2 AND until<" MORTISE_NOW ")) AND base<@floor"
 
+/// Whether a session other than the holder's waits for this plain lock.
+#define MORTISE_OTHERS_WAIT(lock)                                                                  \
+    "EXISTS(SELECT 1 FROM mortise_waiter o WHERE o.name=" lock ".name AND o.session<>" lock        \
+    ".session)"
+
 /// Bytes as a value of a text: x'..'. They must outlive the text's writing.
 inline boost::mysql::blob_view as_bytes(std::string_view bytes) noexcept {
     return {reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()};

@@ -66,10 +66,10 @@ db::query_result result_of(const boost::mysql::resultset_view& found) {
     // A lock that was taken, with its base (`take_again`).
     if (columns.empty() && read.affected == 1 && found.last_insert_id() != 0) {
         static const auto names = std::make_shared<const std::vector<std::string>>(
-            std::vector<std::string>{"granted", "base", "ordinal", "queue"}
+            std::vector<std::string>{"granted", "base", "ordinal", "queue", "tells"}
         );
         const auto base = static_cast<std::int64_t>(found.last_insert_id());
-        read.rows.emplace_back(names, std::vector<db::column_value>{1, base, 0, 0});
+        read.rows.emplace_back(names, std::vector<db::column_value>{1, base, 0, 0, 0});
     }
     if (columns.empty())
         return read;

@@ -12,12 +12,15 @@ db::blob name_of(const std::string& name) {
     return db::blob(name);
 }
 
-// Whom a notification of a plain lock tells what: the present holder of its grant, or that somebody
-// waits.
-std::string tells_holder(store_event::kind kind) {
+// Whether another session than the holder's waits.
+#define MORTISE_OTHERS_WAIT                                                                        \
+    "EXISTS (SELECT FROM waiter w WHERE w.name = $1 AND w.session <> l.holder)"
+
+// A notification to the present holder of a plain lock, with whether others wait.
+std::string tells_holder(store_event::kind kind, const char* others_wait) {
     return "SELECT pg_notify(channel || holder, '" + std::to_string(static_cast<int>(kind)) +
-           " ' || request || ' ' || (base << 10) || ' 0 ' || (queue > 0)::int)"
-           " FROM lock, store WHERE name = $1 AND holder IS NOT NULL";
+           " ' || request || ' ' || (base << 10) || ' 0 ' || (" + others_wait +
+           ")::int) FROM lock l, store WHERE name = $1 AND holder IS NOT NULL";
 }
 
 }  // namespace
@@ -28,23 +31,22 @@ sql_message postgres_server::take(
     static const std::string take = expanded(R"(
 WITH h AS (
   INSERT INTO lock AS l (name, stamp, holder, request, base, queue, last, rest)
-  SELECT $1, $5, s.key, $4::bigint, greatest({us}, (SELECT floor FROM store)), 0, 0, 0
-  FROM session s, run r WHERE s.key = $2 AND s.generation = $3 AND {able}
+  SELECT $1, $5, s.key, $4::bigint, greatest({us}, m.floor), 0, 0, 0
+  FROM session s, run r, store m WHERE s.key = $2 AND s.generation = $3 AND {able}
+    AND (m.floor < {us} OR m.floor < m.ceiling)
   ON CONFLICT (name) DO UPDATE SET stamp = $5,
     base = CASE WHEN l.holder IS NULL THEN greatest(l.base + 1, {us}) ELSE l.base END,
     request = CASE WHEN l.holder IS NULL THEN $4 ELSE l.request END,
     holder = CASE WHEN l.holder IS NULL THEN $2 ELSE l.holder END,
     queue = l.queue + (l.holder IS NOT NULL)::int, last = l.last + (l.holder IS NOT NULL)::int
-  WHERE l.rest = 0 AND l.stamp <> $5 AND CASE WHEN l.holder IS NULL THEN l.queue = 0
+  WHERE l.rest = 0 AND l.stamp <> $5 AND CASE WHEN l.holder IS NULL THEN l.queue = 0 AND {drawn}
     ELSE $6 AND (SELECT true FROM session s, run r WHERE s.key = l.holder AND {able}) END
-  RETURNING l.holder, l.request, l.base, l.last, l.queue),
+  RETURNING l.holder, l.request, l.base, l.last, l.queue, l.holder <> $2
+    AND (l.queue = 1 OR NOT )" MORTISE_OTHERS_WAIT R"() AS tells),
 w AS (INSERT INTO waiter (name, ordinal, session, request, since)
   SELECT $1, last, $2, $4, {us} FROM h WHERE holder <> $2 OR request <> $4),
-c AS (UPDATE session s SET changes = changes + 1 FROM h
-  WHERE s.key = h.holder AND h.queue = 1 AND (h.holder <> $2 OR h.request <> $4)),
-f AS (UPDATE store SET ceiling = h.base + {margin} FROM h
-  WHERE h.base >= {us} AND ceiling <= h.base)
-SELECT holder = $2 AND request = $4 AS granted, base, last AS ordinal, queue FROM h)");
+c AS (UPDATE session s SET changes = changes + 1 FROM h WHERE s.key = h.holder AND h.tells)
+SELECT holder = $2 AND request = $4 AS granted, base, last AS ordinal, queue, tells FROM h)");
     sql_message message;
     message.add(
         take,
@@ -58,10 +60,15 @@ SELECT holder = $2 AND request = $4 AS granted, base, last AS ordinal, queue FRO
     return message.end();
 }
 
-sql_message postgres_server::tell_holder(const std::string& name) const {
-    static const std::string tell = tells_holder(store_event::kind::contended);
+// Not bound to the stamp, which others who join change: whether it is the first waiter.
+sql_message
+postgres_server::tell_holder(sql_actor actor, const std::string& name, request_id id) const {
+    static const std::string tell =
+        tells_holder(store_event::kind::contended, "true") +
+        " AND (SELECT w.session = $2 AND w.request = $3 FROM waiter w"
+        " WHERE w.name = $1 AND w.session <> l.holder ORDER BY w.ordinal LIMIT 1)";
     sql_message message;
-    message.add(tell, name_of(name));
+    message.add(tell, name_of(name), as_signed(actor.key), as_signed(id));
     return message.end();
 }
 
@@ -87,14 +94,14 @@ sql_message postgres_server::release(
 }
 
 // The row is locked by a statement before, so that the next one sees who joined while it waited.
-// The owner of the moment is told if this was done, which a setting of the connection tells the
-// second transaction: the stamp may have changed since.
+// The owner of the moment is told, if it is another one. The stamp would not tell whether this was
+// done: a join may have changed it since.
 sql_message postgres_server::pass_on(
     sql_actor actor, const std::string& name, request_id id, std::uint64_t base, sql_stamp stamp
 ) const {
     static const std::string lock = expanded("SELECT FROM lock l WHERE {mine} FOR UPDATE");
     static const std::string pass = expanded(R"(
-WITH o AS (SELECT true AS fits FROM lock l, session s WHERE {mine} AND {free}
+WITH o AS (SELECT true AS fits FROM lock l, session s WHERE {mine} AND {free} AND {drawn}
     AND s.key = $2 AND s.generation = $6 AND {lives}),
 d AS (DELETE FROM waiter WHERE name = $1 AND (SELECT fits FROM o) AND ordinal = (
     SELECT w.ordinal FROM waiter w WHERE w.name = $1
@@ -104,13 +111,12 @@ g AS (UPDATE lock l SET stamp = $5, holder = (SELECT session FROM d),
     request = coalesce((SELECT request FROM d), 0), base = greatest(l.base + 1, {us}),
     queue = l.queue - (SELECT count(*) FROM d)
   WHERE {mine} AND (SELECT fits FROM o) AND (l.queue = 0 OR EXISTS (SELECT FROM d))
-  RETURNING l.holder, l.base),
-c AS (UPDATE session s SET changes = changes + 1 FROM g WHERE s.key = g.holder),
-f AS (UPDATE store SET ceiling = g.base + {margin} FROM g
-  WHERE g.base >= {us} AND ceiling <= g.base)
-SELECT set_config('mortise.passed', $5::text, false) AS done FROM g)");
-    static const std::string tell = tells_holder(store_event::kind::granted) +
-                                    " AND current_setting('mortise.passed', true) = $2";
+  RETURNING l.holder),
+c AS (UPDATE session s SET changes = changes + 1 FROM g WHERE s.key = g.holder AND s.key <> $2)
+SELECT 1 AS done FROM g)");
+    static const std::string tell =
+        tells_holder(store_event::kind::granted, "queue > 0 AND " MORTISE_OTHERS_WAIT) +
+        " AND (holder <> $2 OR request <> $3)";
     const auto at = name_of(name);
     const auto key = as_signed(actor.key);
     sql_message message;
@@ -118,7 +124,7 @@ SELECT set_config('mortise.passed', $5::text, false) AS done FROM g)");
     message.answer().add(
         pass, at, key, as_signed(id), as_signed(base), as_signed(stamp), as_signed(actor.generation)
     );
-    message.end().add(tell, at, std::to_string(stamp));
+    message.end().add(tell, at, key, as_signed(id));
     return message.end();
 }
 

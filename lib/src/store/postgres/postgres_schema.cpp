@@ -14,7 +14,9 @@ constexpr std::pair<std::string_view, std::string_view> abbreviations[] = {
     {"{mine}", "l.name = $1 AND l.holder = $2 AND l.request = $3 AND l.base = $4 AND l.rest = 0"},
     {"{free}", "(SELECT watched = 0 FROM run)"},
     // No base is given that is ahead of the clock and not below the logged ceiling: the next run of
-    // the server begins above that. It is raised by so much that few grants have to.
+    // the server begins above that. The short ways leave it to the general way to raise that, by so
+    // much that few grants have to.
+    {"{drawn}", "(l.base < {us} OR l.base + 1 < (SELECT ceiling FROM store))"},
     {"{margin}", "1000000"},
     // As a floating number: exact to the microsecond for some centuries, and quicker than numeric.
     {"{us}", "(date_part('epoch', clock_timestamp()) * 1000000)::bigint"},

@@ -40,7 +40,7 @@ public:
     sql_message take(
         sql_actor actor, const std::string& name, request_id id, bool join, sql_stamp stamp
     ) const override;
-    sql_message tell_holder(const std::string& name) const override;
+    sql_message tell_holder(sql_actor actor, const std::string& name, request_id id) const override;
     sql_message release(
         sql_actor actor, const std::string& name, request_id id, std::uint64_t base, sql_stamp stamp
     ) const override;

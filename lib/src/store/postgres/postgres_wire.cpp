@@ -117,11 +117,14 @@ asio::awaitable<pg_failure> postgres_wire::connect() {
     co_return std::move(opening->answer);
 }
 
-asio::awaitable<pg_reply> postgres_wire::exchange(std::vector<pg_step> steps) {
+asio::awaitable<pg_reply>
+postgres_wire::exchange(std::vector<pg_step> steps, std::vector<pg_step> hints) {
     const auto asked = std::make_shared<pending<pg_reply>>(strand_);
     connection_->exchange(std::move(steps), [asked](pg_reply reply) {
         asked->give(std::move(reply));
     });
+    if (!hints.empty())
+        hint(std::move(hints));
     auto waiting = asked->answered.async_wait(coro::detail::with_code);
     co_await std::move(waiting);
     co_return std::move(asked->answer);
@@ -284,7 +287,8 @@ void postgres_wire::take_push(const postgres_detail::pg_notification& news) {
     events_.pushed(push);
 }
 
-// What follows the transaction with the results is a hint to others. Its failure changes nothing.
+// What follows the transaction with the results is a hint to others, and is not awaited. If it
+// fails, this client is told to look: the hint may have been one to itself.
 asio::awaitable<result<sql_results>> postgres_wire::send(sql_message message) {
     const auto kept = shared_from_this();
     const std::size_t first = message.first;
@@ -292,10 +296,12 @@ asio::awaitable<result<sql_results>> postgres_wire::send(sql_message message) {
     while (last + 1 < message.steps.size() && !message.steps[last].ends)
         ++last;
     std::vector<pg_step> steps;
-    steps.reserve(message.steps.size());
-    for (auto& each : message.steps)
-        steps.emplace_back(std::move(each.sql), each.ends);
-    auto asking = exchange(std::move(steps));
+    std::vector<pg_step> hints;
+    for (auto& each : message.steps) {
+        auto& part = steps.size() <= last ? steps : hints;
+        part.emplace_back(std::move(each.sql), each.ends);
+    }
+    auto asking = exchange(std::move(steps), std::move(hints));
     auto reply = co_await std::move(asking);
     if (reply.failure) {
         remember(reply.failure);
@@ -305,7 +311,7 @@ asio::awaitable<result<sql_results>> postgres_wire::send(sql_message message) {
     for (std::size_t i = 0; i < reply.answers.size(); ++i) {
         if (const auto& why = reply.answers[i].failure) {
             const error_code meaning = remember(why);
-            if (!failed && i <= last)
+            if (!failed)
                 failed = meaning;
         }
     }
@@ -315,6 +321,20 @@ asio::awaitable<result<sql_results>> postgres_wire::send(sql_message message) {
     for (std::size_t i = first; i < reply.answers.size(); ++i)
         found.push_back(std::move(reply.answers[i].result));
     co_return found;
+}
+
+void postgres_wire::hint(std::vector<pg_step> steps) {
+    connection_->exchange(std::move(steps), [weak = weak_from_this()](const pg_reply& reply) {
+        const auto self = weak.lock();
+        const auto& why = reply.first_failure();
+        if (!self || !why || reply.failure)
+            return;
+        self->remember(why);
+        sql_push look;
+        look.type = store_event::kind::look_again;
+        look.to = self->heard_;
+        self->events_.pushed(look);
+    });
 }
 
 void postgres_wire::close() noexcept {

@@ -55,8 +55,11 @@ private:
     };
 
     asio::awaitable<failure> connect();
-    asio::awaitable<postgres_detail::pg_reply> exchange(std::vector<postgres_detail::pg_step> steps
+    asio::awaitable<postgres_detail::pg_reply> exchange(
+        std::vector<postgres_detail::pg_step> steps,
+        std::vector<postgres_detail::pg_step> hints = {}
     );
+    void hint(std::vector<postgres_detail::pg_step> steps);
     void limit();
     asio::awaitable<error_code> settle_in();
     asio::awaitable<error_code> find_tables(bool has_schema, bool may_make);

@@ -165,6 +165,7 @@ result<sql_taken> read_taken(const sql_results& found) {
     taken.base = number(from, "base");
     taken.ordinal = number(from, "ordinal");
     taken.queue = number(from, "queue");
+    taken.tells = flag(from, "tells");
     return taken;
 }
 

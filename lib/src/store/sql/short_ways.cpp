@@ -9,8 +9,8 @@ asio::awaitable<result<std::optional<answer>>> short_ways::request(lock_request 
     const auto link = link_;
     const bool plain = request.mode == lock_mode::exclusive() &&
                        request.hold_max == std::chrono::milliseconds::max();
-    const bool first = link->own().has_none(request.name);
-    auto& known = link->own().note(request.name, request.id);
+    const bool first = !link->own().find(request.id);
+    auto& known = link->own().note(request.id);
     known.under_way = true;
     known.plain = plain;
     if (!plain || !first)
@@ -35,14 +35,14 @@ asio::awaitable<result<std::optional<answer>>> short_ways::request(lock_request 
         reply.type = answer::kind::queued;
         reply.position = taken->queue;  // The others in the queue, and the holder.
         reply.contended = taken->queue > 1;
-        link->own().note(request.name, request.id).ordinal = taken->ordinal;
+        link->own().note(request.id).ordinal = taken->ordinal;
     }
     co_return std::optional(reply);
 }
 
 // A request whose outcome is unknown stays noted: it may be at the server.
 void short_ways::note(const lock_request& request, const result<answer>& reply) {
-    auto& known = link_->own().note(request.name, request.id);
+    auto& known = link_->own().note(request.id);
     known.under_way = false;
     if (!reply) {
         if (reply.error() == errc::bad_mode || reply.error() == errc::capacity_differs ||
@@ -63,7 +63,7 @@ asio::awaitable<result<std::optional<bool>>> short_ways::release(grant held) {
     if (!known || !known->plain || (held.token.value & sequence) != 0 ||
         held.token.domain != link->domain())
         co_return std::optional<bool>();
-    if (!known->contended) {
+    if (!known->contended && !known->passed_on) {
         auto asking = link->of_session(
             link->in_use(),
             link->gateway().release(

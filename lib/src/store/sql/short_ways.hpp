@@ -30,14 +30,15 @@ class short_ways {
 public:
     explicit short_ways(std::shared_ptr<sql_link> link) : link_(std::move(link)) {}
 
-    /// Takes the lock if it is free, or joins its queue. Not for a session that may have asked for
-    /// the lock before: the statement would make a second entry of it. So a request whose answer
-    /// was lost is repeated by the general way, which finds it.
+    /// Takes the lock if it is free, or joins its queue. Not for a request that may have been sent
+    /// before: the statement would make a second entry of it. So one whose answer was lost is
+    /// repeated by the general way, which finds it.
     asio::awaitable<result<std::optional<answer>>> request(lock_request request);
 
-    /// Frees the lock, or passes it on to the first waiter. If somebody is known to wait, passing
-    /// on is tried first; which also frees a lock that nobody waits for. Both compare request and
-    /// token, so a wrong belief frees nothing else.
+    /// Frees the lock, or passes it on to the first waiter. If somebody is known to wait, or the
+    /// lock came by a hand-over, after which somebody often waits, passing on is tried first; which
+    /// also frees a lock that nobody waits for. Both compare request and token, so a wrong belief
+    /// frees nothing else.
     asio::awaitable<result<std::optional<bool>>> release(grant held);
 
     /// Leaves the queue, or gives up the grant that came meanwhile. The place in the queue is known

@@ -58,10 +58,9 @@ struct sql_party {
 
 /// The row of a lock. It has one of two forms.
 ///
-/// *Plain* (`rest` is zero): at most one holder, who is named in the row, and waiters of other
-/// sessions, each a row of its own; all of them exclusive, without `hold_max`, and no two of one
-/// session. Only a plain lock has short ways. *Mixed* (`rest` is one): the row names no holder,
-/// and each holder and waiter has a row of its own.
+/// *Plain* (`rest` is zero): at most one holder, who is named in the row, and waiters, each a row
+/// of its own; all of them exclusive, without `hold_max`. Only a plain lock has short ways. *Mixed*
+/// (`rest` is one): the row names no holder, and each holder and waiter has a row of its own.
 struct sql_lock_row {
     sql_stamp stamp = 0;           ///< Zero: there is no row.
     core::session_key holder = 0;  ///< Of a plain lock; zero: nobody.
@@ -160,6 +159,7 @@ struct sql_taken {
     std::uint64_t base = 0;
     std::uint64_t ordinal = 0;  ///< Of a waiter.
     std::uint64_t queue = 0;    ///< How many wait, itself included.
+    bool tells = false;         ///< The holder must still be told.
 };
 
 struct sql_left {
@@ -249,8 +249,9 @@ public:
     virtual asio::awaitable<error_code> forget(core::session_key key) = 0;
 
     /// Takes a plain lock that is free and waited for by nobody; else, if `join`, queues behind its
-    /// holder and waiters, if the holder is able. The first waiter tells the holder, and advances
-    /// its change number. One statement. Refuses a lock that has the stamp already.
+    /// holder and waiters, if the holder is able. The first waiter of another session than the
+    /// holder's tells the holder, and advances its change number. One statement. Refuses a lock
+    /// that has the stamp already.
     virtual asio::awaitable<result<sql_taken>>
     take(sql_actor actor, std::string name, request_id id, bool join, sql_stamp stamp) = 0;
 
@@ -262,7 +263,8 @@ public:
 
     /// As `release`, but grants the lock to the first waiter that is able, with a new base, and
     /// tells it, in a second transaction of the same write (inside of the first it would take a
-    /// lock of the whole server at the commit). Does nothing if there are waiters and none is able.
+    /// lock of the whole server at the commit). The change number of another session is advanced.
+    /// Does nothing if there are waiters and none is able.
     virtual asio::awaitable<result<bool>> pass_on(
         sql_actor actor, std::string name, request_id id, std::uint64_t base, sql_stamp stamp
     ) = 0;

@@ -156,13 +156,21 @@ public:
     /// Whether a lock that may be free is better asked for without joining first: that message is
     /// cheaper, so that a second one for those that are held costs less in all.
     virtual bool takes_apart() const noexcept { return false; }
-    /// `granted`, `base` (NULL: not apt), `ordinal`, `queue`; no row: not apt.
+    /// `granted`, `base` (NULL: not apt), `ordinal`, `queue`, `tells` (the holder must still be
+    /// told, by `tell_holder`); no row: not apt.
     virtual sql_message take(
         sql_actor actor, const std::string& name, request_id id, bool join, sql_stamp stamp
     ) const = 0;
-    /// Tells the holder of a plain lock that somebody waits, if `take` leaves that to a message of
-    /// its own; sent for the first waiter, and nobody waits for its answer.
-    virtual sql_message tell_holder([[maybe_unused]] const std::string& name) const { return {}; }
+    /// Tells the holder of a plain lock that another session waits, if this request is the first of
+    /// such a session, and if `take` leaves that to statements of their own. Nobody waits for the
+    /// answer.
+    virtual sql_message tell_holder(
+        [[maybe_unused]] sql_actor actor,
+        [[maybe_unused]] const std::string& name,
+        [[maybe_unused]] request_id id
+    ) const {
+        return {};
+    }
     /// A row, or one changed: done; so also of `pass_on`.
     virtual sql_message release(
         sql_actor actor, const std::string& name, request_id id, std::uint64_t base, sql_stamp stamp

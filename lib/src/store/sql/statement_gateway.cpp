@@ -233,9 +233,8 @@ asio::awaitable<error_code> statement_gateway::watch(sql_actor actor) {
 asio::awaitable<result<sql_taken>> statement_gateway::take(
     sql_actor actor, std::string name, request_id id, bool join, sql_stamp stamp
 ) {
-    constexpr std::size_t crowded_max = 1'024;
+    constexpr std::size_t names_max = 1'024;
     const auto kept = shared_from_this();
-    const auto on = session_;
     if (join && server_->takes_apart() && !crowded_.contains(name)) {
         auto trying = ask_briefly<sql_taken>(
             server_->take(actor, name, id, false, stamp), &read_taken, sql_taken()
@@ -243,21 +242,30 @@ asio::awaitable<result<sql_taken>> statement_gateway::take(
         const auto taken = co_await std::move(trying);
         if (!taken || taken->apt)
             co_return taken;
-        if (crowded_.size() == crowded_max)
+        if (crowded_.size() == names_max)
             crowded_.clear();
         crowded_.insert(name);
     }
-    auto asking = ask_briefly<sql_taken>(
-        server_->take(actor, name, id, join, stamp), &read_taken, sql_taken()
-    );
+    auto message = server_->take(actor, name, id, join, stamp);
+    // Who was the first that waited is likely to be so again, and tells the holder in the same
+    // message.
+    const bool tells = first_.contains(name);
+    if (tells) {
+        const auto word = server_->tell_holder(actor, name, id);
+        message.steps.insert(message.steps.end(), word.steps.begin(), word.steps.end());
+    }
+    auto asking = ask_briefly<sql_taken>(std::move(message), &read_taken, sql_taken());
     auto taken = co_await std::move(asking);
     if (taken && taken->granted)
         crowded_.erase(name);
-    if (taken && taken->apt && !taken->granted && taken->queue == 1) {
-        auto message = server_->tell_holder(name);
-        if (!message.steps.empty())
-            asio::co_spawn(strand_, send(on, std::move(message)), asio::detached);
-    }
+    if (taken && taken->tells && !tells)
+        asio::co_spawn(
+            strand_, send(session_, server_->tell_holder(actor, name, id)), asio::detached
+        );
+    if (!taken || !taken->tells)
+        first_.erase(name);
+    else if (first_.size() < names_max)
+        first_.insert(name);
     co_return taken;
 }
 

@@ -109,6 +109,8 @@ private:
     std::map<std::string, line_ptr> row_locks_;
     /// Locks that were held when they were asked for, some of them: likely to be held again.
     std::set<std::string> crowded_;
+    /// Locks whose holder had to be told at the last request, some of them.
+    std::set<std::string> first_;
 
     mutable std::mutex failure_mutex_;
     std::string failure_;
