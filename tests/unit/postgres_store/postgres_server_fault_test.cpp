@@ -67,7 +67,10 @@ protected:
         std::optional<error_code> code;
         lease next;
         to.begin("door", next, code);
-        EXPECT_TRUE(to.run_until([&] { return both_are_there(); }));
+        EXPECT_TRUE(to.run_until([&] {
+            from.poll();
+            return both_are_there();
+        }));
         EXPECT_FALSE(from.release(held)) << from.locks->explain();
         EXPECT_EQ(held.state(), lease_state::released);
         EXPECT_TRUE(to.run_until([&] { return code.has_value(); }));

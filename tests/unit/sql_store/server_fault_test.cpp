@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -80,12 +81,18 @@ TEST_F(SqlServerFault, AClockThatIsSetForwardByLessThanATtlEndsNoLease) {
     std::optional<error_code> code;
     lease next;
     bob.begin("door", next, code);
-    EXPECT_TRUE(bob.run_until([&] { return server->parties("door") == 2; }));
+    const auto both_until = [&](const std::function<bool()>& done) {
+        return bob.run_until([&] {
+            alice.poll();
+            return done();
+        });
+    };
+    EXPECT_TRUE(both_until([&] { return held.contended(); }));
     server->faults().step_clock(2s);
     const auto waited = bob.locks->stats().heartbeats;
-    EXPECT_TRUE(bob.run_until([&] { return code || bob.locks->stats().heartbeats > waited; }));
+    EXPECT_TRUE(both_until([&] { return code || bob.locks->stats().heartbeats > waited; }));
     EXPECT_FALSE(code) << "two hold it";
-    EXPECT_TRUE(alice.run_until([&] { return held.held(); }));
+    EXPECT_TRUE(both_until([&] { return held.held(); }));
     EXPECT_FALSE(alice.release(held));
     EXPECT_TRUE(bob.run_until([&] { return code.has_value(); }));
     EXPECT_EQ(code, error_code());

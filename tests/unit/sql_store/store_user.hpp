@@ -39,6 +39,12 @@ public:
         return done();
     }
 
+    /// Runs what is ready, so that its session lives while another user waits.
+    void poll() {
+        context.restart();
+        context.poll();
+    }
+
     /// Acquires a lock. @return the code
     error_code acquire(const std::string& name, lease& into, lock_options options = {}) {
         std::optional<error_code> code;
