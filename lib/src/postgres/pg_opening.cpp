@@ -174,6 +174,7 @@ pg_failure refusal_of_version(int version) {
 pg_failure judge_opening(std::string words, const std::string& secret) {
     while (words.ends_with('\n'))
         words.pop_back();
+    std::erase(words, '\t');  // of the second line, an advice
     std::replace(words.begin(), words.end(), '\n', ' ');
     words = mortise::detail::without_secret(std::move(words), secret);
     const auto in = [&](std::string_view part) { return has(words, part); };

@@ -81,7 +81,7 @@ TEST(PostgresOpening, IsJudgedByTheWordsOfLibpq) {
     };
     for (const auto& each : all)
         EXPECT_EQ(judge_opening(each.words, {}).code, each.code) << each.words;
-    const auto shown = judge_opening("two\nlines with s3cret\n", "s3cret");
+    const auto shown = judge_opening("two\n\tlines with s3cret\n", "s3cret");
     EXPECT_EQ(shown.text, "two lines with ***");
 }
 
