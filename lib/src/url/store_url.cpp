@@ -230,11 +230,16 @@ store_url::milliseconds(std::string_view name, std::chrono::milliseconds otherwi
 }
 
 void store_url::allow_options(
-    std::initializer_list<std::string_view> known, std::initializer_list<std::string_view> more
+    std::initializer_list<std::string_view> known,
+    std::initializer_list<std::string_view> more,
+    std::initializer_list<std::string_view> still_more
 ) const {
-    for (const auto& [name, value] : options_) {
-        if (std::find(known.begin(), known.end(), name) == known.end() &&
-            std::find(more.begin(), more.end(), name) == more.end())
+    for (const auto& option : options_) {
+        const auto& name = option.first;
+        const auto has = [&](std::initializer_list<std::string_view> names) {
+            return std::find(names.begin(), names.end(), name) != names.end();
+        };
+        if (!has(known) && !has(more) && !has(still_more))
             refuse_text(text, "the " + scheme + " store has no option \"" + name + "\"");
     }
 }

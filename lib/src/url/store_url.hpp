@@ -52,7 +52,8 @@ public:
     /// Refuses unknown options: a misspelt one must not be ignored.
     void allow_options(
         std::initializer_list<std::string_view> known,
-        std::initializer_list<std::string_view> more = {}
+        std::initializer_list<std::string_view> more = {},
+        std::initializer_list<std::string_view> still_more = {}
     ) const;
 
 private:

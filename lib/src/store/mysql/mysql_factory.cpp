@@ -3,6 +3,7 @@
 #include "mysql/mysql_place.hpp"
 #include "store/mysql/mysql_server.hpp"
 #include "store/store_domain.hpp"
+#include "url/database_url.hpp"
 #include "url/store_opener.hpp"
 
 #include <chrono>
@@ -32,10 +33,7 @@ mysql_store_config config_of(const store_url& url) {
 }  // namespace
 
 mysql_store_config parse_mysql_store_url(std::string_view text) {
-    const store_url url = store_url::parse(text);
-    if (!db::detail::is_mysql_scheme(url.scheme))
-        throw error(errc::unknown_scheme, "\"" + url.scheme + "\"", "use mysql://HOST");
-    return config_of(url);
+    return config_of(parse_url_of(text, &db::detail::is_mysql_scheme, "mysql"));
 }
 
 std::unique_ptr<store> make_mysql_store(mysql_store_config config) {

@@ -5,6 +5,7 @@
 #include "store/postgres/postgres_server.hpp"
 #include "store/postgres/postgres_wire.hpp"
 #include "store/store_domain.hpp"
+#include "url/database_url.hpp"
 #include "url/store_opener.hpp"
 
 #include <chrono>
@@ -78,10 +79,9 @@ postgres_store_config postgres_store_config_of(const store_url& url) {
 }  // namespace store_detail
 
 postgres_store_config parse_postgres_store_url(std::string_view text) {
-    const store_url url = store_url::parse(text);
-    if (!postgres_detail::is_postgres_scheme(url.scheme))
-        throw error(errc::unknown_scheme, "\"" + url.scheme + "\"", "use postgresql://HOST");
-    return store_detail::postgres_store_config_of(url);
+    return store_detail::postgres_store_config_of(
+        parse_url_of(text, &postgres_detail::is_postgres_scheme, "postgresql")
+    );
 }
 
 }  // namespace mortise
