@@ -15,7 +15,7 @@
 namespace mortise::db {
 
 namespace detail {
-class prepared;
+struct prepared;
 }
 
 /// One use of a prepared statement: step over its rows, read their columns. At its end the
