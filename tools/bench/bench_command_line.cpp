@@ -12,6 +12,14 @@ namespace {
 
 using bench_kind = bench_settings::kind;
 
+void add_no_local(CLI::App& app, bench_settings& bench) {
+    app.add_flag_callback(
+        "--no-local",
+        [&bench] { bench.local_handoff = false; },
+        "Every grant goes back to the store, also if a worker of the same process waits"
+    );
+}
+
 void add_contend_options(CLI::App& app, bench_settings& bench) {
     app.add_option("--tasks", bench.tasks, "Workers in each process; default: 8")
         ->check(CLI::Range(1, 1'000));
@@ -19,11 +27,7 @@ void add_contend_options(CLI::App& app, bench_settings& bench) {
         ->check(CLI::Range(1, 10'000'000));
     add_duration(app, "--hold", bench.hold, "How long the lock is held; default: 2ms");
     add_duration(app, "--think", bench.think, "How long a worker rests; default: 50ms");
-    app.add_flag_callback(
-        "--no-local",
-        [&bench] { bench.local_handoff = false; },
-        "Every grant goes back to the store, also if a worker of the same process waits"
-    );
+    add_no_local(app, bench);
 }
 
 void add_tcc_options(CLI::App& app, bench_settings& target) {
@@ -79,6 +83,7 @@ CLI::App& add_bench(CLI::App& to, bench_settings& target) {
     };
     CLI::App& handoff = add("handoff", help::handoff, bench_kind::handoff);
     add_processes(handoff, 2, 2);
+    add_no_local(handoff, target);
     add_seconds(handoff);
     CLI::App& contend = add("contend", help::contend, bench_kind::contend);
     add_processes(contend, 1, 8);

@@ -170,14 +170,14 @@ child_order bench_crew::order_for(
     const auto add = [&](const char* option, const std::string& value) {
         order.command.insert(order.command.end(), {option, value});
     };
+    if (!bench.local_handoff)
+        order.command.emplace_back("--no-local");
     if (bench.measurement == bench_settings::kind::contend) {
         order.command.emplace_back("--contend");
         add("--tasks", number(bench.tasks));
         add("--acquisitions", std::to_string(bench.acquisitions));
         add("--hold", number(bench.hold.count()) + "ms");
         add("--think", number(bench.think.count()) + "ms");
-        if (!bench.local_handoff)
-            order.command.emplace_back("--no-local");
     } else if (bench.measurement == bench_settings::kind::linger) {
         order.command.emplace_back("--linger");
     } else if (bench.measurement == bench_settings::kind::takeover) {
