@@ -23,33 +23,47 @@ std::string tells_holder(store_event::kind kind, const char* others_wait) {
            ")::int) FROM lock l, store WHERE name = $1 AND holder IS NOT NULL";
 }
 
-}  // namespace
-
-sql_message postgres_server::take(
-    sql_actor actor, const std::string& name, request_id id, bool join, sql_stamp stamp
-) const {
-    static const std::string take = expanded(R"(
-WITH h AS (
+// Takes the lock, or joins its queue. To update a row that is probably there costs less than a
+// statement that would also insert it.
+std::string takes(bool known) {
+    const std::string begin = known ? "UPDATE lock l SET" : R"(
   INSERT INTO lock AS l (name, stamp, holder, request, base, queue, last, rest)
   SELECT $1, $5, s.key, $4::bigint, greatest({us}, m.floor), 0, 0, 0
   FROM session s, run r, store m WHERE s.key = $2 AND s.generation = $3 AND {able}
     AND (m.floor < {us} OR m.floor < m.ceiling)
-  ON CONFLICT (name) DO UPDATE SET stamp = $5,
+  ON CONFLICT (name) DO UPDATE SET)";
+    const std::string condition = known ? R"(l.name = $1 AND (SELECT true FROM session s, run r
+    WHERE s.key = $2 AND s.generation = $3 AND {able}) AND )"
+                                        : "";
+    return expanded(
+        "WITH h AS (" + begin + R"( stamp = $5,
     base = CASE WHEN l.holder IS NULL THEN greatest(l.base + 1, {us}) ELSE l.base END,
     request = CASE WHEN l.holder IS NULL THEN $4 ELSE l.request END,
     holder = CASE WHEN l.holder IS NULL THEN $2 ELSE l.holder END,
     queue = l.queue + (l.holder IS NOT NULL)::int, last = l.last + (l.holder IS NOT NULL)::int
-  WHERE l.rest = 0 AND l.stamp <> $5 AND CASE WHEN l.holder IS NULL THEN l.queue = 0 AND {drawn}
+  WHERE )" +
+        condition + R"(l.rest = 0 AND l.stamp <> $5
+    AND CASE WHEN l.holder IS NULL THEN l.queue = 0 AND {drawn}
     ELSE $6 AND (SELECT true FROM session s, run r WHERE s.key = l.holder AND {able}) END
   RETURNING l.holder, l.request, l.base, l.last, l.queue, l.holder <> $2
     AND (l.queue = 1 OR NOT )" MORTISE_OTHERS_WAIT R"() AS tells),
 w AS (INSERT INTO waiter (name, ordinal, session, request, since)
   SELECT $1, last, $2, $4, {us} FROM h WHERE holder <> $2 OR request <> $4),
 c AS (UPDATE session s SET changes = changes + 1 FROM h WHERE s.key = h.holder AND h.tells)
-SELECT holder = $2 AND request = $4 AS granted, base, last AS ordinal, queue, tells FROM h)");
+SELECT holder = $2 AND request = $4 AS granted, base, last AS ordinal, queue, tells FROM h)"
+    );
+}
+
+}  // namespace
+
+sql_message postgres_server::take(
+    sql_actor actor, const std::string& name, request_id id, bool join, sql_stamp stamp
+) const {
+    static const std::string take_known = takes(true);
+    static const std::string take_any = takes(false);
     sql_message message;
     message.add(
-        take,
+        used_.erase(name) != 0 ? take_known : take_any,
         name_of(name),
         as_signed(actor.key),
         as_signed(actor.generation),
@@ -72,6 +86,13 @@ postgres_server::tell_holder(sql_actor actor, const std::string& name, request_i
     return message.end();
 }
 
+void postgres_server::note_use(const std::string& name) const {
+    constexpr std::size_t used_max = 4'096;
+    if (used_.size() == used_max)
+        used_.clear();
+    used_.insert(name);
+}
+
 sql_message postgres_server::release(
     sql_actor actor, const std::string& name, request_id id, std::uint64_t base, sql_stamp stamp
 ) const {
@@ -80,6 +101,7 @@ sql_message postgres_server::release(
         " AND (SELECT true FROM session s WHERE s.key = $2 AND s.generation = $6 AND {lives})"
         " RETURNING 1 AS done"
     );
+    note_use(name);
     sql_message message;
     message.add(
         release,
@@ -119,6 +141,7 @@ SELECT 1 AS done FROM g)");
         " AND (holder <> $2 OR request <> $3)";
     const auto at = name_of(name);
     const auto key = as_signed(actor.key);
+    note_use(name);
     sql_message message;
     message.add(lock, at, key, as_signed(id), as_signed(base));
     message.answer().add(

@@ -6,6 +6,7 @@
 #include "store/sql/sql_server.hpp"
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -64,7 +65,10 @@ public:
     std::vector<store_finding> findings(const sql_results& found) const override;
 
 private:
+    void note_use(const std::string& name) const;
+
     const std::shared_ptr<const postgres_store_config> config_;
+    mutable std::set<std::string> used_;  ///< Names of locks that were released, some of them.
 };
 
 /// A number as the server keeps it: the same bits, with a sign.
