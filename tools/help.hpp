@@ -239,7 +239,8 @@ handoff binds each process to one processor, for the lock and for its limit alik
 
 With --store redis://..., the limits are PINGs and published messages at the same server, by the
 client library that the locks use. The server counts the commands and bytes of all its clients:
-measure at a server that nobody else uses.
+measure at a server that nobody else uses. At PostgreSQL and MariaDB the commands are messages that
+change a lock; those that found nothing to do are not counted at PostgreSQL.
 
 Examples:
   mortise bench handoff --processes 2
