@@ -218,6 +218,21 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& of) { return std::string(to_string(of.param)); }
 );
 
+// The version is what this database says; the server is a newer one.
+TEST(PostgresVersion, ThatIsTooOldIsNamed) {
+    const std::string url = shared_postgres().url(shared_postgres().create_database("old"));
+    postgres_administrator(url).run(R"(
+SET allow_system_table_mods = on;
+ALTER FUNCTION pg_catalog.current_setting(text) RENAME TO setting_really;
+CREATE FUNCTION pg_catalog.current_setting(text) RETURNS text LANGUAGE sql AS
+  $$ SELECT CASE $1 WHEN 'server_version_num' THEN '130014' ELSE setting_really($1) END $$)");
+    store_user user(open_store(url));
+    lease none;
+    EXPECT_EQ(user.acquire("door", none, {.wait_max = 0ms}), errc::wrong_server);
+    EXPECT_NE(user.locks->explain().find("older than PostgreSQL 14"), std::string::npos)
+        << user.locks->explain();
+}
+
 // They also make the store's tables, all at once.
 TEST(PostgresStoreRace, FiftyClientsMakeTheSameNewName) {
     const std::string url = shared_postgres().url(shared_postgres().create_database("race"));
