@@ -183,7 +183,7 @@ TEST_P(StorePortHoldMax, ATryThatMeetsAGrantWhichHasEndedGetsTheLock) {
         peer bob(harness);
         co_await alice.open();
         co_await bob.open();
-        const milliseconds limit(50);
+        const auto limit = harness.ttl() / 4;
         co_await alice.hold_for("door", {lock_mode::exclusive(), limit, true});
         const auto refused = co_await bob.ask("door", false);
         EXPECT_EQ(refused->type, kind::refused);

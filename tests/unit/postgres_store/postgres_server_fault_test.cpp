@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -233,7 +234,7 @@ CREATE FUNCTION pg_catalog.current_setting(text) RETURNS text LANGUAGE sql AS
         << user.locks->explain();
 }
 
-// They also make the store's tables, all at once.
+// Each has a session before.
 TEST(PostgresStoreRace, FiftyClientsMakeTheSameNewName) {
     const std::string url = shared_postgres().url(shared_postgres().create_database("race"));
     constexpr unsigned clients = 50;
@@ -242,14 +243,26 @@ TEST(PostgresStoreRace, FiftyClientsMakeTheSameNewName) {
     std::vector<lease> held(clients);
     std::vector<std::uint64_t> tokens;
     bool taken = false;
+    const auto run_until = [&](const std::function<bool()>& done) {
+        const auto end = clock::now() + 60s;
+        while (!done() && clock::now() < end)
+            context.run_one_for(20ms);
+        EXPECT_TRUE(done());
+    };
     for (unsigned i = 0; i < clients; ++i) {
         client_config settings;
         settings.ttl = 30s;
         all.emplace_back(context.get_executor(), open_store(url), std::move(settings));
+        bool open = false;
+        all[i].async_acquire("own", {}, [&](error_code failed, const lease&) {
+            EXPECT_FALSE(failed) << failed.message() << "; " << all[i].explain();
+            open = true;
+        });
+        run_until([&] { return open; });
     }
     for (unsigned i = 0; i < clients; ++i) {
         all[i].async_acquire("door", {}, [&, i](error_code failed, lease got) {
-            EXPECT_FALSE(failed) << failed.message() << "; " << all[i].explain();
+            ASSERT_FALSE(failed) << failed.message() << "; " << all[i].explain();
             EXPECT_FALSE(std::exchange(taken, true)) << "two hold it";
             tokens.push_back(got.token().value);
             held[i] = std::move(got);
@@ -259,10 +272,7 @@ TEST(PostgresStoreRace, FiftyClientsMakeTheSameNewName) {
             });
         });
     }
-    const auto end = clock::now() + 60s;
-    while (tokens.size() < clients && clock::now() < end)
-        context.run_one_for(20ms);
-    EXPECT_EQ(tokens.size(), clients);
+    run_until([&] { return tokens.size() == clients; });
     EXPECT_TRUE(std::is_sorted(tokens.begin(), tokens.end()));
     EXPECT_EQ(std::adjacent_find(tokens.begin(), tokens.end()), tokens.end());
 }
