@@ -247,8 +247,8 @@ TEST_F(SessionTransaction, InADeadlockFailsIfItMayNotBeRepeated) {
 TEST_F(SessionTransaction, InADeadlockIsRepeatedIfItMayBe) {
     crossing both(world.context.get_executor());
     EXPECT_EQ(cross(world, session, both, 10), 0);
-    EXPECT_EQ(both.runs, 3);
-    EXPECT_EQ(session.stats().repeated, 1u);
+    EXPECT_GE(both.runs, 3) << "the second attempt may meet the other one again";
+    EXPECT_EQ(session.stats().repeated + 2, static_cast<std::uint64_t>(both.runs));
     EXPECT_EQ(world.cents(1) + world.cents(2), "9898");
 }
 
