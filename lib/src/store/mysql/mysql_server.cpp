@@ -209,10 +209,10 @@ sql_message mysql_server::end(sql_actor actor) const {
 // another may have ended before. They are found without locks on the rows of the living.
 sql_message mysql_server::forget([[maybe_unused]] core::session_key key) const {
     sql_message message;
-    message.add("DELETE s FROM mortise_session s JOIN (SELECT id FROM mortise_session d "
+    message.add("DELETE s FROM mortise_session s JOIN (SELECT DISTINCT id FROM mortise_session d "
                 "WHERE dead=1 AND NOT EXISTS(SELECT 1 FROM mortise_lock l WHERE l.session=d.id "
                 "AND l.held=1) AND NOT EXISTS(SELECT 1 FROM mortise_waiter w "
-                "WHERE w.session=d.id)) over USING(id)");
+                "WHERE w.session=d.id)) gone USING(id)");
     return message;
 }
 
