@@ -46,6 +46,36 @@ private:
     std::shared_ptr<int> held_;
 };
 
+/// A transaction that runs a statement, and then keeps its connection until it is let go.
+class kept_transaction {
+public:
+    kept_transaction(
+        session_world& world, session_world::session& session, std::string statement = "SELECT 1"
+    )
+        : world_(world), gate_(world.context.get_executor()), statement_(std::move(statement)) {
+        const auto keep = [this](connection& on) -> asio::awaitable<void> {
+            auto asking = on.query(statement_);
+            co_await std::move(asking);
+            keeps_ = true;
+            co_await gate_.async_wait();
+        };
+        session.async_run(keep, {}, [this](std::exception_ptr why) { done_ = !why; });
+        EXPECT_TRUE(world.reaches([this] { return keeps_; }));
+    }
+
+    void let_go() {
+        gate_.set();
+        EXPECT_TRUE(world_.reaches([this] { return done_; }));
+    }
+
+private:
+    session_world& world_;
+    coro::event gate_;
+    const std::string statement_;
+    bool keeps_ = false;
+    bool done_ = false;
+};
+
 class SessionContext : public testing::Test {
 protected:
     SessionContext() {
@@ -66,6 +96,29 @@ protected:
             )
         );
     }
+    /// Starts such a transaction that may end, and runs handlers of both contexts, up to `most`.
+    /// @return whether it has ended
+    bool run_handlers(asio::io_context& home, int most) {
+        other = std::make_unique<asio::io_context>();
+        const auto ended = std::make_shared<bool>(false);
+        session->async_run(
+            holding_work(held),
+            {},
+            asio::bind_executor(
+                other->get_executor(), [ended, kept = held](std::exception_ptr) { *ended = true; }
+            )
+        );
+        int handlers = 0;
+        const auto end = clock::now() + std::chrono::seconds(60);
+        while (!*ended && handlers < most && clock::now() < end) {
+            other->restart();
+            home.restart();
+            const auto ran = other->poll_one();
+            handlers += static_cast<int>(ran > 0 ? ran : home.run_one_for(milliseconds(10)));
+        }
+        EXPECT_TRUE(*ended || handlers == most);
+        return *ended;
+    }
     /// Ends the context of the caller, and checks that nothing of it is left.
     void end_other() {
         other.reset();
@@ -81,18 +134,18 @@ protected:
             return so();
         });
     }
-    /// Whether the session is as good as before, and nothing is left at the server.
-    void expect_alive(const std::string& cents) {
+    void expect_idle() {
         EXPECT_TRUE(reaches([&] {
             const auto now = session->stats();
             return now.in_use == 0 && now.waiting == 0;
         })) << "the connection came back, or was closed";
+    }
+    /// Whether the session is as good as before, and nothing is left at the server.
+    void expect_alive(const std::string& cents) {
+        expect_idle();
         EXPECT_EQ(world.cents(1), cents);
-        EXPECT_EQ(
-            text_of(world.failure_of(session->async_run(add_cents(1, 10), {}, asio::use_awaitable))
-            ),
-            ""
-        ) << "no lock is left";
+        auto adding = session->async_run(add_cents(1, 10), {}, asio::use_awaitable);
+        EXPECT_EQ(text_of(world.failure_of(std::move(adding))), "") << "no lock is left";
     }
 
     session_world world;
@@ -103,70 +156,29 @@ protected:
 };
 
 TEST_F(SessionContext, OfTheCallerMayEndBeforeEachHandler) {
-    bool ended = false;
     int step = 0;
-    for (; !ended; ++step) {
+    for (bool ended = false; !ended && !HasFailure(); ++step) {
+        SCOPED_TRACE(step);
         const int before = std::stoi(world.cents(1));
         open();
-        other = std::make_unique<asio::io_context>();
-        session->async_run(
-            holding_work(held),
-            {},
-            asio::bind_executor(
-                other->get_executor(), [&ended, kept = held](std::exception_ptr) { ended = true; }
-            )
-        );
-        int handlers = 0;
-        const auto end = clock::now() + std::chrono::seconds(60);
-        while (!ended && handlers < step && clock::now() < end) {
-            other->restart();
-            world.context.restart();
-            const auto ran = other->poll_one();
-            handlers +=
-                static_cast<int>(ran > 0 ? ran : world.context.run_one_for(milliseconds(10)));
-        }
-        ASSERT_TRUE(ended || handlers == step);
+        ended = run_handlers(world.context, step);
         end_other();
-        ASSERT_TRUE(reaches([&] {
-            const auto now = session->stats();
-            return now.in_use == 0 && now.waiting == 0;
-        })) << step;
+        expect_idle();
         const int after = std::stoi(world.cents(1));
         EXPECT_TRUE(after == before || after == before + 2) << "all or nothing";
         EXPECT_TRUE(after == before + 2 || !ended);
-        ASSERT_EQ(
-            text_of(world.failure_of(session->async_run(add_cents(1, 10), {}, asio::use_awaitable))
-            ),
-            ""
-        ) << step;
+        expect_alive(std::to_string(after));
         EXPECT_LE(session->stats().connections_opened, 2u);
     }
     EXPECT_GE(step, 12);
 }
 
 TEST_F(SessionContext, OfTheSessionMayEndBeforeEachHandler) {
-    bool ended = false;
     int step = 0;
-    for (; !ended; ++step) {
+    for (bool ended = false; !ended && !HasFailure(); ++step) {
         auto home = std::make_unique<asio::io_context>();
         session = std::make_unique<session_world::session>(home->get_executor(), config);
-        other = std::make_unique<asio::io_context>();
-        session->async_run(
-            holding_work(held),
-            {},
-            asio::bind_executor(
-                other->get_executor(), [&ended, kept = held](std::exception_ptr) { ended = true; }
-            )
-        );
-        int handlers = 0;
-        const auto end = clock::now() + std::chrono::seconds(60);
-        while (!ended && handlers < step && clock::now() < end) {
-            other->restart();
-            home->restart();
-            const auto ran = other->poll_one();
-            handlers += static_cast<int>(ran > 0 ? ran : home->run_one_for(milliseconds(10)));
-        }
-        ASSERT_TRUE(ended || handlers == step);
+        ended = run_handlers(*home, step);
         home.reset();
         other->restart();
         other->poll();  // the closure may go on, until it wants something of the session
@@ -181,17 +193,7 @@ TEST_F(SessionContext, OfTheSessionMayEndBeforeEachHandler) {
 
 TEST_F(SessionContext, OfTheCallerMayEndWhileItWaitsForAConnection) {
     open();
-    coro::event gate(world.context.get_executor());
-    bool holds = false;
-    bool done = false;
-    const auto hold = [&](connection& on) -> asio::awaitable<void> {
-        auto asking = on.query("SELECT 1");
-        co_await std::move(asking);
-        holds = true;
-        co_await gate.async_wait();
-    };
-    session->async_run(hold, {}, [&](std::exception_ptr why) { done = !why; });
-    ASSERT_TRUE(reaches([&] { return holds; }));
+    kept_transaction first(world, *session);
     start(holding_work(held));
     session->async_query(
         db::bound_sql(add_one),
@@ -200,8 +202,7 @@ TEST_F(SessionContext, OfTheCallerMayEndWhileItWaitsForAConnection) {
     ASSERT_TRUE(reaches([&] { return session->stats().waiting == 2; }));
     end_other();
     EXPECT_TRUE(reaches([&] { return session->stats().waiting == 0; }));
-    gate.set();
-    ASSERT_TRUE(reaches([&] { return done; }));
+    first.let_go();
     expect_alive("100");
 }
 
@@ -228,18 +229,8 @@ TEST_F(SessionContext, OfTheCallerMayEndWhileItsClosureWaitsForSomethingElse) {
 
 TEST_F(SessionContext, OfTheCallerMayEndWhileAStatementRuns) {
     open();
-    auto blocker = world.open();
-    coro::event gate(world.context.get_executor());
-    bool holds = false;
-    bool done = false;
-    const auto hold = [&](connection& on) -> asio::awaitable<void> {
-        auto adding = on.query("UPDATE account SET cents = 1 + cents WHERE id = 1");
-        co_await std::move(adding);
-        holds = true;
-        co_await gate.async_wait();
-    };
-    blocker.async_run(hold, {}, [&](std::exception_ptr why) { done = !why; });
-    ASSERT_TRUE(reaches([&] { return holds; }));
+    auto others = world.open();
+    kept_transaction blocker(world, others, "UPDATE account SET cents = 1 + cents WHERE id = 1");
     start(holding_work(held));
     EXPECT_TRUE(reaches([&] { return world.sql(session_kind::running(add_one)) != "0"; }));
     end_other();
@@ -247,8 +238,7 @@ TEST_F(SessionContext, OfTheCallerMayEndWhileAStatementRuns) {
         << "the statement was cancelled, although the row is locked still";
     EXPECT_EQ(session->stats().cancelled, 1u);
     EXPECT_EQ(session->stats().rolled_back, 1u);
-    gate.set();
-    ASSERT_TRUE(reaches([&] { return done; }));
+    blocker.let_go();
     expect_alive("101");
 }
 
@@ -301,17 +291,7 @@ TEST_F(SessionContext, OfTheCallerMayEndBetweenTwoAttempts) {
 
 TEST_F(SessionContext, OfTheOneWhoStopsTheSessionMayEnd) {
     open();
-    coro::event gate(world.context.get_executor());
-    bool holds = false;
-    const auto hold = [&](connection& on) -> asio::awaitable<void> {
-        auto asking = on.query("SELECT 1");
-        co_await std::move(asking);
-        holds = true;
-        co_await gate.async_wait();
-    };
-    bool done = false;
-    session->async_run(hold, {}, [&](std::exception_ptr why) { done = !why; });
-    ASSERT_TRUE(reaches([&] { return holds; }));
+    kept_transaction last(world, *session);
     session->async_stop(asio::bind_executor(other->get_executor(), [kept = held](error_code) {
         FAIL() << "its context has ended";
     }));
@@ -319,8 +299,8 @@ TEST_F(SessionContext, OfTheOneWhoStopsTheSessionMayEnd) {
     end_other();
     bool stopped = false;
     session->async_stop([&](error_code code) { stopped = !code; });
-    gate.set();
-    EXPECT_TRUE(reaches([&] { return stopped && done; }));
+    last.let_go();
+    EXPECT_TRUE(reaches([&] { return stopped; }));
 }
 
 // Callers on threads of their own, whose contexts end while the session serves them and others; the
