@@ -3,6 +3,7 @@
 #define MORTISE_TESTS_UNIT_DB_DB_WORLD_HPP
 
 #include "mortise/db/sqlite.hpp"
+#include "support/awaited.hpp"
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -46,7 +47,7 @@ public:
     template <class T>
     T run(asio::awaitable<T> task) {
         std::optional<T> value;
-        await(keep(std::move(task), value));
+        await(keep_result(std::move(task), value));
         return std::move(*value);
     }
     void run(asio::awaitable<void> task) { await(std::move(task)); }
@@ -59,10 +60,6 @@ public:
     asio::io_context context;
 
 private:
-    template <class T>
-    static asio::awaitable<void> keep(asio::awaitable<T> task, std::optional<T>& value) {
-        value.emplace(co_await std::move(task));
-    }
     void await(asio::awaitable<void> task);
 
     std::filesystem::path folder_;

@@ -49,6 +49,8 @@ struct session_kind {
 
     /// A statement with `?` for parameters, as the server has it.
     static std::string marked(const std::string& statement) { return statement; }
+    static constexpr const char* example = "18_mysql_session";
+    static constexpr const char* example_output = "49 and 51 are left\n";
     static constexpr const char* table_options = " ENGINE=InnoDB";
     static constexpr const char* conflict = "SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213";
     static error_code conflict_code() { return db::mysql_error(1213); }

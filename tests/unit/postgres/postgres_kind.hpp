@@ -42,6 +42,8 @@ struct session_kind {
 
     /// A statement with `?` for parameters, as the server has it.
     static std::string marked(const std::string& statement);
+    static constexpr const char* example = "17_postgres_session";
+    static constexpr const char* example_output = "30 and 70 are left\n";
     static constexpr const char* table_options = "";
     static constexpr const char* conflict = "DO $$ BEGIN RAISE SQLSTATE '40001'; END $$";
     static error_code conflict_code() { return db::postgres_error("40001"); }

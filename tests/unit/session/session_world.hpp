@@ -2,6 +2,7 @@
 #ifndef MORTISE_TESTS_UNIT_SESSION_SESSION_WORLD_HPP
 #define MORTISE_TESTS_UNIT_SESSION_SESSION_WORLD_HPP
 
+#include "support/awaited.hpp"
 #include "unit/session/session_kind.hpp"
 
 #include <boost/asio/awaitable.hpp>
@@ -52,7 +53,7 @@ public:
     template <class T>
     T run(asio::awaitable<T> task) {
         std::optional<T> value;
-        await(keep(std::move(task), value));
+        await(keep_result(std::move(task), value));
         return std::move(*value);
     }
     void run(asio::awaitable<void> task) { await(std::move(task)); }
@@ -60,11 +61,24 @@ public:
     template <class T>
     std::exception_ptr failure_of(asio::awaitable<T> task) {
         try {
-            static_cast<void>(run(ignore(std::move(task))));
+            run(ignore_result(std::move(task)));
         } catch (...) {
             return std::current_exception();
         }
         return nullptr;
+    }
+
+    /// Whether a session refuses its settings after this change.
+    template <class Change>
+    bool refuses(Change change) {
+        auto with = config();
+        change(with);
+        try {
+            open(with);
+        } catch (const error& why) {
+            return why.code() == errc::bad_config;
+        }
+        return false;
     }
 
     /// While `wanted()` holds, asked before each handler, and now and then while there is none.
@@ -77,19 +91,6 @@ public:
     asio::io_context context;
 
 private:
-    template <class T>
-    static asio::awaitable<void> keep(asio::awaitable<T> task, std::optional<T>& value) {
-        value.emplace(co_await std::move(task));
-    }
-    template <class T>
-    static asio::awaitable<int> ignore(asio::awaitable<T> task) {
-        static_cast<void>(co_await std::move(task));
-        co_return 0;
-    }
-    static asio::awaitable<int> ignore(asio::awaitable<void> task) {
-        co_await std::move(task);
-        co_return 0;
-    }
     void await(asio::awaitable<void> task);
 
     session_kind::server& server_;

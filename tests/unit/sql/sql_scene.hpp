@@ -9,6 +9,7 @@
 #include "mortise/db/query_result.hpp"
 #include "mortise/db/transaction_options.hpp"
 #include "mortise/error.hpp"
+#include "support/awaited.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -69,7 +70,7 @@ public:
     template <class T>
     T run(asio::awaitable<T> task) {
         std::optional<T> value;
-        run(keep(std::move(task), value));
+        run(keep_result(std::move(task), value));
         return std::move(*value);
     }
     void run(asio::awaitable<void> task) {
@@ -81,7 +82,7 @@ public:
     template <class T>
     error_code code_of(asio::awaitable<T> task) {
         try {
-            static_cast<void>(run(ignore(std::move(task))));
+            run(ignore_result(std::move(task)));
         } catch (const boost::system::system_error& e) {
             return e.code();
         }
@@ -133,21 +134,6 @@ public:
 
     Scene scene;
     session_type session = scene.open();
-
-private:
-    template <class T>
-    static asio::awaitable<void> keep(asio::awaitable<T> task, std::optional<T>& value) {
-        value.emplace(co_await std::move(task));
-    }
-    template <class T>
-    static asio::awaitable<int> ignore(asio::awaitable<T> task) {
-        static_cast<void>(co_await std::move(task));
-        co_return 0;
-    }
-    static asio::awaitable<int> ignore(asio::awaitable<void> task) {
-        co_await std::move(task);
-        co_return 0;
-    }
 };
 
 /// A statement without parameters.

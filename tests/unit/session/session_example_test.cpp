@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "support/built_program.hpp"
 #include "support/child_program.hpp"
-#include "support/mariadb_server.hpp"
 #include "support/scratch_folder.hpp"
+#include "unit/session/session_kind.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,11 +10,11 @@
 #include <sstream>
 #include <string>
 
-namespace mortise::test::mysql_example_test {
+namespace mortise::test::session_example_test {
 namespace {
 
 std::string output_of(const std::string& example) {
-    auto& server = shared_mariadb();
+    auto& server = session_kind::shared();
     const std::string database = server.create_database("example");
     const scratch_folder folder;
     const auto output = folder.path() / "output";
@@ -27,11 +27,11 @@ std::string output_of(const std::string& example) {
     return text.str();
 }
 
-TEST(MysqlExample, PrintsTheNumbersInItsFirstLines) {
-    EXPECT_EQ(output_of("18_mysql_session"), "49 and 51 are left\n");
+TEST(SessionExample, PrintsTheNumbersInItsFirstLines) {
+    EXPECT_EQ(output_of(session_kind::example), session_kind::example_output);
 }
 
-TEST(MysqlExample, OversellsWithoutAHelperAndNotWithOne) {
+TEST(SessionExample, OversellsWithoutAHelperAndNotWithOne) {
     const std::string naive = "naive: 5 of 2 sold\n";
     EXPECT_EQ(output_of("19_optimistic_update"), naive + "with a version: 2 of 2 sold\n");
     EXPECT_EQ(output_of("20_row_locks"), naive + "with a row lock: 2 of 2 sold\n");
@@ -39,4 +39,4 @@ TEST(MysqlExample, OversellsWithoutAHelperAndNotWithOne) {
 }
 
 }  // namespace
-}  // namespace mortise::test::mysql_example_test
+}  // namespace mortise::test::session_example_test
