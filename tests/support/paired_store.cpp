@@ -150,11 +150,18 @@ public:
             auto part = co_await each.at->breaks(name, limit);
             if (!part)
                 co_return part.error();
-            std::move(part->begin(), part->end(), std::back_inserter(all));
+            std::vector<break_record> both;
+            const auto is_newer = [](const auto& a, const auto& b) { return a.at > b.at; };
+            std::merge(
+                all.begin(),
+                all.end(),
+                part->begin(),
+                part->end(),
+                std::back_inserter(both),
+                is_newer
+            );
+            all = std::move(both);
         }
-        std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
-            return a.at > b.at;
-        });
         all.resize(std::min(all.size(), limit));
         co_return all;
     }

@@ -18,7 +18,7 @@ constexpr milliseconds stop_time{1'000};
 // The slice of a call that ends a transaction: long, to resume the call rarely (see `begin`).
 constexpr int end_slice_ms = 1'000;
 // How many answers of earlier calls are assumed to be left behind, at most.
-constexpr int tries_max = 4;
+constexpr int late_answers_max = 4;
 
 }  // namespace
 
@@ -63,8 +63,8 @@ producer_calls::until_decided(const call& operation, clock::duration limit, int 
             return {};
         }
         failure seen = failure_of(*error);
-        const bool skipped =
-            resumed_ && seen.answer.code == RD_KAFKA_RESP_ERR__STATE && ++wrong_states < tries_max;
+        const bool skipped = resumed_ && seen.answer.code == RD_KAFKA_RESP_ERR__STATE &&
+                             ++wrong_states < late_answers_max;
         if (remedy_of(seen.answer) != remedy::resume && !skipped)
             return seen;
         resumed_ = true;
@@ -99,7 +99,7 @@ producer_calls::failure producer_calls::init() {
 producer_calls::failure producer_calls::begin() {
     const bool doubtful = std::exchange(resumed_, false);
     failure seen;
-    for (int tries = 0; tries < tries_max; ++tries) {
+    for (int tries = 0; tries < late_answers_max; ++tries) {
         const owned<rd_kafka_error_t> error(::rd_kafka_begin_transaction(handle_.get()));
         if (!error && !doubtful)
             return {};
