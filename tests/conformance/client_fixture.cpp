@@ -22,9 +22,10 @@ asio::awaitable<void> pause(store_harness& harness, clock::duration span) {
 }
 
 asio::awaitable<void> until(store_harness& harness, std::function<bool()> done) {
+    const machine_delay delay;
     const auto end = harness.time()->now() + 10s;
     while (!done()) {
-        if (harness.time()->now() >= end) {
+        if (harness.time()->now() >= end + harness.lateness(delay)) {
             ADD_FAILURE() << "waited for 10 s in vain";
             co_return;
         }
@@ -34,6 +35,7 @@ asio::awaitable<void> until(store_harness& harness, std::function<bool()> done) 
 
 asio::awaitable<void>
 queued(lock_client& observer, std::string name, std::size_t count, store_harness& harness) {
+    const machine_delay delay;
     const auto end = harness.time()->now() + 10s;
     for (;;) {
         const auto views = co_await observer.async_list("", 100, 0);
@@ -41,7 +43,7 @@ queued(lock_client& observer, std::string name, std::size_t count, store_harness
             if (view.name == name && view.waiter_count == count)
                 co_return;
         }
-        if (harness.time()->now() >= end) {
+        if (harness.time()->now() >= end + harness.lateness(delay)) {
             ADD_FAILURE() << name << " never had " << count << " waiters";
             co_return;
         }

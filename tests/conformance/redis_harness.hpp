@@ -2,14 +2,10 @@
 #ifndef MORTISE_TESTS_CONFORMANCE_REDIS_HARNESS_HPP
 #define MORTISE_TESTS_CONFORMANCE_REDIS_HARNESS_HPP
 
-#include "conformance/detachable_store.hpp"
-#include "conformance/store_harness.hpp"
-#include "mortise/coro/time_source.hpp"
+#include "conformance/real_time_harness.hpp"
 #include "mortise/store/redis.hpp"
 #include "support/redis_proxy.hpp"
 #include "support/redis_server.hpp"
-
-#include <boost/asio/io_context.hpp>
 
 #include <atomic>
 #include <optional>
@@ -18,9 +14,9 @@
 
 namespace mortise::test {
 
-/// The Redis store at a real server, in real time; each harness has keys of its own. Stores that
-/// are made after a fault of the network was first asked for reach the server through a proxy.
-class redis_harness : public store_harness {
+/// The Redis store at a real server; each harness has keys of its own. Stores that are made after a
+/// fault of the network was first asked for reach the server through a proxy.
+class redis_harness : public real_time_harness {
 public:
     redis_harness() {
         static std::atomic<int> count = 0;
@@ -41,19 +37,7 @@ public:
         config.server.port = proxy_ ? proxy_->port() : shared_redis().port();
         config.prefix = prefix_;
         config.assume_new = true;
-        return make_detachable(make_redis_store(std::move(config)), line_);
-    }
-
-    asio::any_io_executor executor() override { return context_.get_executor(); }
-    std::shared_ptr<coro::time_source> time() override { return time_; }
-    std::chrono::milliseconds ttl() const override { return std::chrono::milliseconds(600); }
-
-    bool run_until(const std::function<bool()>& done, clock::duration limit) override {
-        const auto end = time_->now() + limit;
-        context_.restart();
-        while (!done() && time_->now() < end)
-            context_.run_one_for(std::chrono::milliseconds(20));
-        return done();
+        return make_detachable(make_redis_store(std::move(config)), line());
     }
 
     // Counts all keys except those that a store has for itself.
@@ -65,8 +49,6 @@ public:
                      key.text != prefix_ + "u" && key.text != prefix_ + "b";
         return count;
     }
-
-    void lose_replies(std::size_t count) override { line_->replies_to_lose = count; }
 
     void lose_pushes(std::size_t count) override {
         pushes_to_lose_ = count;
@@ -106,14 +88,13 @@ protected:
     }
 
     const std::string& prefix() const { return prefix_; }
-    const std::shared_ptr<faulty_line>& line() const { return line_; }
 
 private:
     using deed = proxy_deed::kind;
 
     void use_proxy() {
         if (!proxy_) {
-            proxy_.emplace(context_.get_executor(), shared_redis().port(), time_);
+            proxy_.emplace(executor(), shared_redis().port(), time());
             proxy_->decide([this](const proxied_message& message) { return judge(message); });
         }
     }
@@ -145,10 +126,7 @@ private:
         return proxy_deed::of(is_push(message) ? deed::swallow : deed::cut);
     }
 
-    const std::shared_ptr<faulty_line> line_ = std::make_shared<faulty_line>();
     std::string prefix_;
-    asio::io_context context_;
-    std::shared_ptr<coro::time_source> time_ = coro::make_boot_time_source(context_.get_executor());
     std::optional<redis_proxy> proxy_;
     std::size_t pushes_to_lose_ = 0;
     std::size_t pass_before_ = 0;  ///< How many messages are not spoiled first.

@@ -6,7 +6,7 @@
 #include "store/postgres/postgres_server.hpp"
 #include "store/postgres/postgres_wire.hpp"
 #include "support/amount.hpp"
-#include "support/postgres_message_proxy.hpp"
+#include "support/message_proxy.hpp"
 #include "support/postgres_server.hpp"
 
 #include <boost/asio/as_tuple.hpp>
@@ -218,7 +218,7 @@ TEST_F(PostgresStoreFault, AnotherDomainIsRefused) {
 
 TEST_F(PostgresStoreFault, APoolerIsNoticed) {
     asio::io_context context(1);
-    postgres_message_proxy proxy(context.get_executor(), shared_postgres().port());
+    message_proxy proxy(context.get_executor(), shared_postgres().port(), &make_postgres_reader);
     proxy.pose_as_pooler();
     config.server.servers.front().port = proxy.port();
     lone_client client(config);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "support/postgres_message_proxy.hpp"
+#include "support/message_proxy.hpp"
 
 #include "mortise/coro/event.hpp"
 #include "support/without_throw.hpp"
@@ -24,37 +24,9 @@ namespace {
 
 using tcp = asio::ip::tcp;
 
-/// Cuts a stream into the messages of the protocol.
-class framing {
-public:
-    /// @param typed whether the first message begins with its type.
-    explicit framing(bool typed) : typed_(typed) {}
-
-    void feed(std::string_view bytes) { buffer_.append(bytes); }
-
-    std::optional<std::string> next() {
-        const std::size_t head = typed_ ? 1 : 0;
-        constexpr std::size_t length_size = 4;
-        if (buffer_.size() < head + length_size)
-            return std::nullopt;
-        std::size_t length = 0;
-        for (std::size_t i = 0; i < length_size; ++i)
-            length = length << 8 | static_cast<unsigned char>(buffer_[head + i]);
-        if (buffer_.size() < head + length)
-            return std::nullopt;
-        auto message = buffer_.substr(0, head + length);
-        buffer_.erase(0, head + length);
-        typed_ = true;
-        return message;
-    }
-
-private:
-    bool typed_;
-    std::string buffer_;
-};
-
 struct link {
-    link(tcp::socket from, tcp::socket to) : client(std::move(from)), server(std::move(to)) {}
+    link(tcp::socket from, tcp::socket to, std::unique_ptr<message_reader> with)
+        : client(std::move(from)), server(std::move(to)), reader(std::move(with)) {}
 
     void close() {
         boost::system::error_code ignored;
@@ -64,8 +36,8 @@ struct link {
 
     tcp::socket client;
     tcp::socket server;
-    std::deque<bool> owed;  ///< For each Sync without an answer, whether its answer is dropped.
-    bool logged_in = false;
+    const std::unique_ptr<message_reader> reader;
+    std::deque<bool> owed;  ///< For each command without an answer, whether its answer is dropped.
 };
 
 asio::awaitable<bool> write(tcp::socket& to, std::string bytes) {
@@ -80,12 +52,13 @@ asio::awaitable<void> wait(std::chrono::milliseconds span) {
 
 }  // namespace
 
-class postgres_message_proxy::core : public std::enable_shared_from_this<core> {
+class message_proxy::core : public std::enable_shared_from_this<core> {
 public:
-    core(asio::any_io_executor executor, std::uint16_t server_port)
+    core(asio::any_io_executor executor, std::uint16_t server_port, make_reader make)
         : gate(executor),
           executor_(executor),
           server_(asio::ip::address_v4::loopback(), server_port),
+          make_(make),
           acceptor_(executor, tcp::endpoint(asio::ip::address_v4::loopback(), 0)) {
         gate.set();
     }
@@ -108,6 +81,7 @@ public:
 
 private:
     using link_ptr = std::shared_ptr<link>;
+    using piece_kind = proxied_piece::kind;
 
     static asio::awaitable<void> accept(std::shared_ptr<core> self) {
         for (;;) {
@@ -121,7 +95,8 @@ private:
                 continue;
             client.set_option(tcp::no_delay(true));
             server.set_option(tcp::no_delay(true));
-            const auto joint = std::make_shared<link>(std::move(client), std::move(server));
+            const auto joint =
+                std::make_shared<link>(std::move(client), std::move(server), self->make_());
             self->links_.insert(joint);
             asio::co_spawn(self->executor_, to_server(self, joint), asio::detached);
             asio::co_spawn(self->executor_, to_client(self, joint), asio::detached);
@@ -133,8 +108,11 @@ private:
     }
 
     static asio::awaitable<bool>
-    pass_command(std::shared_ptr<core> self, link_ptr on, std::string command) {
-        const deed how = self->judged(kind::command, command);
+    pass_command(std::shared_ptr<core> self, link_ptr on, proxied_piece piece) {
+        if (piece.type == piece_kind::other)
+            co_return co_await write(on->server, std::move(piece.bytes));
+        const bool rings = piece.type == piece_kind::push;
+        const deed how = self->judged(rings ? kind::push : kind::command, piece.bytes);
         if (how == deed::late)
             co_await wait(std::chrono::milliseconds(2));
         if (how == deed::cut) {
@@ -142,84 +120,76 @@ private:
                 co_await wait(std::chrono::milliseconds(1));
             co_return false;
         }
+        if (how == deed::swallow)
+            piece.bytes = std::move(piece.substitute);
         on->owed.push_back(false);
+        on->reader->goes_out(piece);
         if (how == deed::repeat) {
             on->owed.push_back(true);
-            command += command;
+            on->reader->goes_out(piece);
+            piece.bytes += piece.bytes;
         }
-        co_return co_await write(on->server, std::move(command));
+        co_return co_await write(on->server, std::move(piece.bytes));
     }
 
     static asio::awaitable<void> to_server(std::shared_ptr<core> self, link_ptr on) {
-        constexpr char sync = 'S';
         std::array<char, 65'536> bytes{};
-        framing stream(false);
-        std::string command;
         for (bool goes_on = true; goes_on;) {
             const auto read =
                 co_await on->client.async_read_some(asio::buffer(bytes), without_throw);
             if (std::get<0>(read))
                 break;
-            stream.feed({bytes.data(), std::get<1>(read)});
-            while (const auto message = stream.next()) {
-                co_await self->gate.async_wait(without_throw);
-                if (!on->logged_in) {
-                    goes_on = co_await write(on->server, *message);
-                } else {
-                    command += *message;
-                    if (message->front() == sync)
-                        goes_on =
-                            co_await pass_command(self, on, std::exchange(command, std::string()));
-                }
-                if (!goes_on)
+            on->reader->feed_client({bytes.data(), std::get<1>(read)});
+            while (goes_on) {
+                auto piece = on->reader->next_of_client();
+                if (!piece)
                     break;
+                co_await self->gate.async_wait(without_throw);
+                goes_on = co_await pass_command(self, on, std::move(*piece));
             }
         }
         on->close();
         self->links_.erase(on);
     }
 
-    // Passes a message of the server on, unless it belongs to an answer that is dropped.
+    // Passes a piece of the server on, unless it belongs to an answer that is dropped.
     static asio::awaitable<bool>
-    pass_answer(std::shared_ptr<core> self, link_ptr on, std::string message) {
-        constexpr char ready = 'Z';
-        constexpr char push = 'A';
-        constexpr char key_data = 'K';
-        constexpr std::size_t process_end = 8;  // type, length, then four bytes
-        if (message.front() == push) {
-            const deed how = self->judged(kind::push, message);
+    pass_answer(std::shared_ptr<core> self, link_ptr on, proxied_piece piece) {
+        if (piece.type == piece_kind::push) {
+            const deed how = self->judged(kind::push, piece.bytes);
             if (how == deed::swallow)
                 co_return true;
             if (how == deed::late)
                 co_await wait(std::chrono::milliseconds(2));
             if (how == deed::repeat)
-                message += message;
-        } else if (on->logged_in && !on->owed.empty()) {
+                piece.bytes += piece.bytes;
+        } else if (piece.type != piece_kind::other) {
             const bool dropped = on->owed.front();
-            if (message.front() == ready)
+            if (piece.type == piece_kind::answer_end)
                 on->owed.pop_front();
             if (dropped)
                 co_return true;
-        } else if (message.front() == ready) {
-            on->logged_in = true;
-        } else if (message.front() == key_data && self->is_pooler) {
-            message[process_end] = static_cast<char>(message[process_end] ^ 1);
+        } else if (piece.number_at != 0 && self->is_pooler) {
+            char& byte = piece.bytes.at(piece.number_at);
+            byte = static_cast<char>(byte ^ 1);
         }
-        co_return co_await write(on->client, std::move(message));
+        co_return co_await write(on->client, std::move(piece.bytes));
     }
 
     static asio::awaitable<void> to_client(std::shared_ptr<core> self, link_ptr on) {
         std::array<char, 65'536> bytes{};
-        framing stream(true);
         for (bool goes_on = true; goes_on;) {
             const auto read =
                 co_await on->server.async_read_some(asio::buffer(bytes), without_throw);
             if (std::get<0>(read))
                 break;
-            stream.feed({bytes.data(), std::get<1>(read)});
-            for (auto message = stream.next(); message && goes_on; message = stream.next()) {
+            on->reader->feed_server({bytes.data(), std::get<1>(read)});
+            while (goes_on) {
+                auto piece = on->reader->next_of_server();
+                if (!piece)
+                    break;
                 co_await self->gate.async_wait(without_throw);
-                goes_on = co_await pass_answer(self, on, std::move(*message));
+                goes_on = co_await pass_answer(self, on, std::move(*piece));
             }
         }
         on->close();
@@ -228,34 +198,35 @@ private:
 
     const asio::any_io_executor executor_;
     const tcp::endpoint server_;
+    const make_reader make_;
     tcp::acceptor acceptor_;
     std::set<link_ptr> links_;
 };
 
-postgres_message_proxy::postgres_message_proxy(
-    asio::any_io_executor executor, std::uint16_t server_port
+message_proxy::message_proxy(
+    asio::any_io_executor executor, std::uint16_t server_port, make_reader make
 )
-    : core_(std::make_shared<core>(std::move(executor), server_port)) {
+    : core_(std::make_shared<core>(std::move(executor), server_port, make)) {
     core_->start();
 }
 
-postgres_message_proxy::~postgres_message_proxy() {
+message_proxy::~message_proxy() {
     core_->end();
 }
 
-std::uint16_t postgres_message_proxy::port() const noexcept {
+std::uint16_t message_proxy::port() const noexcept {
     return core_->port();
 }
 
-void postgres_message_proxy::decide(judge_function judge) {
+void message_proxy::decide(judge_function judge) {
     core_->judge = std::move(judge);
 }
 
-void postgres_message_proxy::pose_as_pooler() {
+void message_proxy::pose_as_pooler() {
     core_->is_pooler = true;
 }
 
-void postgres_message_proxy::hold(bool held) {
+void message_proxy::hold(bool held) {
     if (held)
         core_->gate.reset();
     else
