@@ -46,7 +46,7 @@ using std::chrono::microseconds;
     "LEFT JOIN mortise_session s ON s.id=w.session) UNION ALL "                                    \
     "(SELECT " MORTISE_LOCK_COLUMNS "," MORTISE_NO_ENTRY("IF(l.held=1,l.session,NULL)"             \
     ) "," MORTISE_PARTY_COLUMNS " FROM " locks MORTISE_STORE_ROWS                                  \
-      "LEFT JOIN mortise_session s ON s.id=l.session)"
+      "LEFT JOIN mortise_session s ON l.held=1 AND s.id=l.session)"
 
 constexpr const char* load_text = MORTISE_READ(MORTISE_THIS);
 constexpr const char* load_with_actor =
