@@ -2,12 +2,10 @@
 // The calls of the gateway at a real server, walked at random beside the model of a server, whose
 // rules are those of the lock engine: both must answer alike, and have the same rows afterwards.
 #include "core/lock_engine.hpp"
-#include "mortise/store/postgres.hpp"
 #include "sql_model/sql_tables.hpp"
-#include "store/postgres/postgres_server.hpp"
 #include "store/sql/loaded_rows.hpp"
 #include "support/amount.hpp"
-#include "support/postgres_server.hpp"
+#include "unit/sql_store/twin_place.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
@@ -45,21 +43,32 @@ struct party {
     sql_actor model;
 };
 
-class GatewayTwin : public testing::Test {
-protected:
-    GatewayTwin() {
-        static int count = 0;
-        config_ = parse_postgres_store_url(shared_postgres().url());
-        config_.schema = "twin" + std::to_string(++count);
+/// One walk, with tables and sessions of its own.
+class twin_walk {
+public:
+    explicit twin_walk(std::uint64_t seed) : random_(seed) {
+        for (int i = 0; i < 3; ++i)
+            join();
     }
-    ~GatewayTwin() override {
+    ~twin_walk() {
         for (auto& each : parties_)
             each.gateway->close();
-        administrator_.run(
-            "SET client_min_messages = warning; DROP SCHEMA " + config_.schema + " CASCADE"
-        );
+        context_.restart();
+        context_.run();  // until the connections have ended
+    }
+    twin_walk(const twin_walk&) = delete;
+    twin_walk& operator=(const twin_walk&) = delete;
+
+    void run(int steps) {
+        for (int i = 0; i < steps; ++i) {
+            place_->extend(ttl);  // no session sends a heartbeat
+            step();
+            compare();
+            ASSERT_FALSE(testing::Test::HasFailure()) << "step " << i;
+        }
     }
 
+private:
     template <class R>
     R await(asio::awaitable<R> call) {
         std::optional<R> reply;
@@ -75,9 +84,7 @@ protected:
 
     party& join() {
         party& added = parties_.emplace_back();
-        added.gateway = store_detail::make_statement_gateway(
-            std::make_unique<store_detail::postgres_server>(config_)
-        );
+        added.gateway = store_detail::make_statement_gateway(place_->make_server());
         added.gateway->start(
             context_.get_executor(), time_, [](const auto&) {}, [] {}
         );
@@ -131,7 +138,10 @@ protected:
         const bool joins = draw(4) != 0;
         const auto mark = stamp();
         const auto wanted = model_.take(now_, by.model, name, id, joins, mark);
-        const auto found = await(by.gateway->take(by.real, name, id, joins, mark));
+        auto found = await(by.gateway->take(by.real, name, id, joins, mark));
+        ASSERT_TRUE(wanted) << wanted.error().message();
+        if (found && !found->apt && wanted->apt)  // A statement for locks that were used may miss.
+            found = await(by.gateway->take(by.real, name, id, joins, mark));
         ASSERT_TRUE(found);
         EXPECT_EQ(found->apt, wanted->apt) << name;
         EXPECT_EQ(found->granted, wanted->granted);
@@ -246,20 +256,7 @@ protected:
                     static_cast<void>(model_.prove(now_, each.start));
             }
         }
-        administrator_.run(
-            "UPDATE " + config_.schema +
-            ".session SET deadline = 1 WHERE NOT dead AND key = " + std::to_string(one.real.key)
-        );
-    }
-
-    // The time of the server passes, though no session sends a heartbeat.
-    void stay_alive() {
-        const std::string later = std::to_string(std::chrono::microseconds(ttl).count());
-        administrator_.run(
-            "UPDATE " + config_.schema +
-            ".session SET deadline = (date_part('epoch', clock_timestamp()) * 1000000)::bigint + " +
-            later + " WHERE NOT dead AND deadline > 1"
-        );
+        place_->expire(one.real.key);
     }
 
     void lead_one_to_its_end() {
@@ -272,11 +269,25 @@ protected:
             const auto wanted = model_.mark_dead(now_, one.model.key);
             EXPECT_EQ(*await(other.gateway->mark_dead(one.real.key)), *wanted);
         }
-        EXPECT_FALSE(await(other.gateway->forget(one.real.key)));
-        for (const auto& each : parties_)  // the statement forgets all that can be forgotten
+        // A server may forget all that can be forgotten with one of them.
+        for (const auto& each : parties_) {
+            EXPECT_FALSE(await(other.gateway->forget(each.real.key)));
             EXPECT_FALSE(model_.forget(each.model.key));
+        }
+        // If nobody watches any longer, a server may open the short ways with a heartbeat.
+        for (const auto& each : parties_)
+            beat(each);
         if (draw(2) == 0)
             join();
+    }
+
+    void beat(const party& by) {
+        const auto wanted = *model_.entries(now_, by.model.key, 0);
+        const auto found = await(by.gateway->beat(by.real));
+        ASSERT_EQ(found.has_value(), wanted.alive);
+        if (found) {
+            EXPECT_EQ(found->changes, wanted.changes);
+        }
     }
 
     void watch(party& by) {
@@ -365,10 +376,7 @@ protected:
 
     std::mt19937_64 random_;
     asio::io_context context_{1};
-
-private:
-    postgres_store_config config_;
-    postgres_administrator administrator_{shared_postgres().url()};
+    const std::unique_ptr<twin_place> place_ = make_twin_place();
     std::shared_ptr<coro::time_source> time_ = coro::make_boot_time_source(context_.get_executor());
     sql_model::sql_tables model_{[](const auto&) {}};
     clock::time_point now_ = clock::time_point(std::chrono::hours(500'000));
@@ -378,21 +386,12 @@ private:
     sql_stamp stamp_ = 1'000;
 };
 
-TEST_F(GatewayTwin, AnswersAndWritesAsTheModelDoes) {
+TEST(GatewayTwin, AnswersAndWritesAsTheModelDoes) {
     constexpr int steps = 150;
-    const auto seeds = amount("MORTISE_TWIN_SEEDS", 2, 6);  // each keeps some ten connections
-    for (int i = 0; i < 3; ++i)
-        join();
+    const auto seeds = amount("MORTISE_TWIN_SEEDS", 2, 20);
     for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
-        random_.seed(seed);
-        stay_alive();
-        for (int i = 0; i < steps; ++i) {
-            step();
-            compare();
-            ASSERT_FALSE(HasFailure()) << "seed " << seed << ", step " << i;
-        }
-        for (int i = 0; i < 2; ++i)
-            join();
+        SCOPED_TRACE("seed " + std::to_string(seed));
+        ASSERT_NO_FATAL_FAILURE(twin_walk(seed).run(steps));
     }
 }
 
