@@ -112,59 +112,6 @@ TEST(MysqlStoreFault, NoRingOfAThousandIsLost) {
     all.expect_order();
 }
 
-/// A client that stops for good after so many handlers of an acquire and a release, as by SIGSTOP:
-/// its connections stay open. @return whether it stopped in the middle.
-bool stops_after(mysql_store_world& world, std::size_t handlers, bool contended) {
-    constexpr auto short_ttl = 300ms;
-    lock_client other = world.make_client(6s);
-    lease held;
-    const auto take = [&](std::string name) -> asio::awaitable<void> {
-        held = co_await other.async_acquire(std::move(name));
-    };
-    if (contended)
-        world.run(take("door"));
-    asio::io_context context;
-    lock_client stopped = world.make_client(short_ttl, &context);
-    bool over = false;
-    bool waits = false;  // In the queue, or for its next heartbeat.
-    asio::co_spawn(
-        context,
-        [](lock_client& locks) -> asio::awaitable<void> {
-            lease mine = co_await locks.async_acquire("door");
-            co_await mine.async_release();
-        }(stopped),
-        [&](std::exception_ptr) { over = true; }
-    );
-    for (std::size_t step = 0; step < handlers && !over && !waits; ++step)
-        waits = context.run_one_for(50ms) == 0;
-    const machine_delay delay;
-    const auto begun = clock::now();
-    if (contended)
-        world.run([](lease& mine) -> asio::awaitable<void> {
-            co_await mine.async_release();
-        }(held));
-    world.run(take("elsewhere" + std::to_string(handlers)));
-    EXPECT_LT(clock::now() - begun, 1s + delay.so_far()) << handlers << " handlers";
-    world.run(take("door"));
-    EXPECT_LT(clock::now() - begun, short_ttl + 2s + delay.so_far()) << handlers << " handlers";
-    world.run([](lock_client& locks, lease& mine) -> asio::awaitable<void> {
-        co_await mine.async_release();
-        co_await locks.async_stop();
-    }(other, held));
-    return !over && !waits;
-}
-
-TEST(MysqlStoreFault, AClientThatStopsAnywhereHoldsNobodyUp) {
-    constexpr std::size_t stride = 7;
-    mysql_store_world world(shared_mariadb());
-    for (const bool contended : {false, true}) {
-        std::size_t handlers = 0;
-        while (handlers < 200 && stops_after(world, handlers, contended))
-            handlers += stride;
-        EXPECT_GT(handlers, 3 * stride) << "it did nothing";
-    }
-}
-
 /// A holder and a waiter.
 class MysqlStoreOutage : public testing::Test {
 protected:

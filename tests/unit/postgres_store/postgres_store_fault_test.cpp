@@ -5,9 +5,9 @@
 #include "mortise/store/postgres.hpp"
 #include "store/postgres/postgres_server.hpp"
 #include "store/postgres/postgres_wire.hpp"
-#include "support/amount.hpp"
 #include "support/message_proxy.hpp"
 #include "support/postgres_server.hpp"
+#include "unit/sql_store/store_user.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -29,45 +29,10 @@ namespace {
 using namespace std::chrono_literals;
 using store_detail::row_lock;
 
-/// A client with a context of its own, which runs when the test lets it.
-class lone_client {
+class lone_client : public store_user {
 public:
-    explicit lone_client(postgres_store_config config, std::chrono::milliseconds ttl = 5s) {
-        client_config settings;
-        settings.ttl = ttl;
-        locks.emplace(
-            context.get_executor(), make_postgres_store(std::move(config)), std::move(settings)
-        );
-    }
-
-    bool run_until(const std::function<bool()>& done, std::chrono::milliseconds limit = 20s) {
-        const auto end = clock::now() + limit;
-        context.restart();
-        while (!done() && clock::now() < end)
-            context.run_one_for(20ms);
-        return done();
-    }
-
-    /// Acquires a lock. @return the code
-    error_code acquire(const std::string& name, lease& into, lock_options options = {}) {
-        std::optional<error_code> code;
-        locks->async_acquire(name, options, [&](error_code failed, lease held) {
-            code = failed;
-            into = std::move(held);
-        });
-        EXPECT_TRUE(run_until([&] { return code.has_value(); })) << "no answer for " << name;
-        return code.value_or(errc::outcome_unknown);
-    }
-
-    error_code release(lease& held) {
-        std::optional<error_code> code;
-        held.async_release([&](error_code failed) { code = failed; });
-        EXPECT_TRUE(run_until([&] { return code.has_value(); }));
-        return code.value_or(errc::outcome_unknown);
-    }
-
-    asio::io_context context{1};
-    std::optional<lock_client> locks;
+    explicit lone_client(postgres_store_config config, std::chrono::milliseconds ttl = 5s)
+        : store_user(make_postgres_store(std::move(config)), ttl) {}
 };
 
 /// The calls to the server by themselves, without a client.
@@ -459,94 +424,6 @@ TEST_F(PostgresStoreFault, ARowLockOfAClientThatStopsIsTakenFromIt) {
     change.row.stamp = 77;
     const auto stored = gateway.await(gateway->store(change));
     EXPECT_FALSE(stored && *stored);
-}
-
-/// An operation that a client begins and in the middle of which it stops.
-struct stopped_operation {
-    const char* name;
-    std::function<void(lone_client&, lease& held, bool& done)> begin;
-    bool holds = false;     ///< It holds the door before.
-    bool is_taken = false;  ///< Another client holds the door before.
-};
-
-void begin_acquire(lone_client& client, lock_options options, bool& done) {
-    client.locks->async_acquire("door", options, [&done](error_code, const lease&) {
-        done = true;
-    });
-}
-
-const stopped_operation operations[] = {
-    {"acquire", [](lone_client& by, lease&, bool& done) { begin_acquire(by, {}, done); }},
-    {"acquire a taken lock",
-     [](lone_client& by, lease&, bool& done) { begin_acquire(by, {.wait_max = 300ms}, done); },
-     false,
-     true},
-    {"share",
-     [](lone_client& by, lease&, bool& done) {
-         begin_acquire(by, {.mode = lock_mode::shared()}, done);
-     }},
-    {"release",
-     [](lone_client&, lease& held, bool& done) {
-         held.async_release([&done](error_code) { done = true; });
-     },
-     true},
-    {"break",
-     [](lone_client& by, lease& held, bool& done) {
-         by.locks->async_break("door", held.token(), "test", [&done](error_code, bool) {
-             done = true;
-         });
-     },
-     true},
-};
-
-// Stops a client before its step `n`, and has others use the lock, and another one.
-// @return whether the operation had not ended before.
-bool stop_before(
-    std::size_t n, const stopped_operation& operation, const postgres_store_config& at
-) {
-    constexpr auto ttl = 300ms;
-    lone_client one(at, ttl);
-    lone_client other(at, 5s);
-    lease held;
-    lease present;
-    EXPECT_FALSE(other.acquire("presence", present));
-    if (operation.holds) {
-        EXPECT_FALSE(one.acquire("door", held));
-    }
-    lease before;
-    if (operation.is_taken) {
-        EXPECT_FALSE(other.acquire("door", before));
-    }
-    bool done = false;
-    operation.begin(one, held, done);
-    one.context.restart();
-    for (std::size_t i = 0; i < n && !done; ++i)
-        one.context.run_one_for(20ms);
-    const bool in_the_middle = !done;
-    lease elsewhere;
-    EXPECT_FALSE(other.acquire("window", elsewhere, {.wait_max = 5s}));
-    EXPECT_FALSE(other.release(elsewhere));
-    if (before) {
-        EXPECT_FALSE(other.release(before));
-    }
-    lease next;
-    EXPECT_FALSE(other.acquire("door", next, {.wait_max = 10s}));
-    EXPECT_FALSE(other.release(next));
-    EXPECT_FALSE(other.release(present));
-    return in_the_middle;
-}
-
-TEST_F(PostgresStoreFault, AClientThatStopsInTheMiddleHoldsNobodyUp) {
-    const auto stride = amount("MORTISE_STOP_STRIDE", 12, 2);
-    for (const auto& operation : operations) {
-        SCOPED_TRACE(operation.name);
-        constexpr std::size_t steps_max = 400;
-        std::size_t n = 0;
-        while (stop_before(n, operation, config) && n < steps_max && !HasFailure())
-            n += stride;
-        ASSERT_FALSE(HasFailure()) << "step " << n;
-        EXPECT_LT(n, steps_max);
-    }
 }
 
 }  // namespace

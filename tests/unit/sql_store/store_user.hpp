@@ -4,6 +4,7 @@
 
 #include "mortise/lock_client.hpp"
 #include "mortise/store.hpp"
+#include "support/machine_delay.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <gtest/gtest.h>
@@ -17,7 +18,8 @@
 
 namespace mortise::test {
 
-/// A client with a context of its own, which runs when the test lets it.
+/// A client with a context of its own, which runs when the test lets it: else it stands still, as
+/// after SIGSTOP, and its connections stay open.
 class store_user {
 public:
     explicit store_user(
@@ -32,9 +34,10 @@ public:
         const std::function<bool()>& done,
         std::chrono::milliseconds limit = std::chrono::seconds(20)
     ) {
+        const machine_delay delay;
         const auto end = clock::now() + limit;
         context.restart();
-        while (!done() && clock::now() < end)
+        while (!done() && (clock::now() < end || clock::now() < end + delay.so_far()))
             context.run_one_for(std::chrono::milliseconds(20));
         return done();
     }

@@ -2,6 +2,7 @@
 #ifndef MORTISE_TESTS_UNIT_SQL_STORE_TWIN_PLACE_HPP
 #define MORTISE_TESTS_UNIT_SQL_STORE_TWIN_PLACE_HPP
 
+#include "mortise/store.hpp"
 #include "store/sql/sql_server.hpp"
 
 #include <chrono>
@@ -18,6 +19,7 @@ public:
     twin_place& operator=(const twin_place&) = delete;
 
     virtual std::unique_ptr<store_detail::sql_server> make_server() const = 0;
+    std::unique_ptr<store> make_store() const { return make_sql_store(make_server()); }
     /// The deadline of a session has passed.
     virtual void expire(core::session_key key) = 0;
     /// All sessions whose deadline has not passed have so much time from now on.
