@@ -2,6 +2,7 @@
 // What is done to a MariaDB server, and to its clients, while locks are held and waited for.
 #include "mortise/db/mysql_error.hpp"
 #include "support/machine_delay.hpp"
+#include "support/message_proxy.hpp"
 #include "unit/mysql_store/mysql_store_world.hpp"
 
 #include <boost/asio/as_tuple.hpp>
@@ -11,6 +12,8 @@
 
 #include <algorithm>
 #include <deque>
+#include <iterator>
+#include <string_view>
 #include <vector>
 
 namespace mortise::test {
@@ -97,6 +100,37 @@ TEST(MysqlStoreFault, NoPushOfSixteenBellsIsLost) {
     all.expect_order();
 }
 
+// A ring that is late hits the next statement of its bell, or one more.
+TEST(MysqlStoreFault, RingsThatAreLateOrComeTwiceWakeTheirBells) {
+    mysql_store_world world(shared_mariadb());
+    message_proxy proxy(
+        world.context().get_executor(), shared_mariadb().port(), &make_mysql_reader
+    );
+    std::size_t rings = 0;
+    proxy.decide([&](message_proxy::kind type, std::string_view) {
+        if (type != message_proxy::kind::push)
+            return message_proxy::deed::pass;
+        const message_proxy::deed deeds[] = {
+            message_proxy::deed::late, message_proxy::deed::pass, message_proxy::deed::repeat};
+        return deeds[rings++ % std::size(deeds)];
+    });
+    world.go_by(proxy.port());
+    {
+        std::deque<lock_client> clients;
+        for (int i = 0; i < 16; ++i)
+            clients.push_back(world.make_client(30s));
+        rounds all(world, 3, 12);
+        for (auto& each : clients)
+            all.begin(each);
+        const machine_delay delay;
+        const auto begun = clock::now();
+        EXPECT_TRUE(world.run_until([&] { return all.over(); }));
+        EXPECT_LT(clock::now() - begun, 9s + delay.so_far()) << "somebody waited for a heartbeat";
+        all.expect_order();
+    }
+    EXPECT_GT(rings, 100u);
+}
+
 // A kill that comes between two statements must not make the bell wait for ever.
 TEST(MysqlStoreFault, NoRingOfAThousandIsLost) {
     mysql_store_world world(shared_mariadb());
@@ -117,6 +151,10 @@ class MysqlStoreOutage : public testing::Test {
 protected:
     void begin(mariadb_server& server, std::chrono::milliseconds ttl) {
         world_.emplace(server);
+        begin_here(ttl);
+    }
+
+    void begin_here(std::chrono::milliseconds ttl) {
         holder_.emplace(world_->make_client(ttl));
         waiter_.emplace(world_->make_client(ttl));
         world_->run(take());
@@ -233,6 +271,24 @@ TEST_F(MysqlStoreOutage, QuietConnectionsStay) {
     expect_continuation();
 }
 
+TEST_F(MysqlStoreOutage, AProxyThatNumbersConnectionsAnewIsToldOfAndHeartbeatsHandOver) {
+    mysql_store_world& world = world_.emplace(shared_mariadb());
+    message_proxy proxy(
+        world.context().get_executor(), shared_mariadb().port(), &make_mysql_reader
+    );
+    proxy.pose_as_pooler();
+    world.go_by(proxy.port());
+    begin_here(2s);
+    EXPECT_NE(finding("pushes").find("(a proxy)"), std::string::npos) << finding("pushes");
+    EXPECT_EQ(world.value_of("SELECT COUNT(*) FROM mortise_session WHERE bell<>0"), "0");
+    const machine_delay delay;
+    const auto begun = clock::now();
+    expect_continuation();
+    EXPECT_LT(clock::now() - begun, 4s + delay.so_far());
+    holder_.reset();
+    waiter_.reset();
+}
+
 TEST(MysqlStoreTables, LocksThatNobodyUsesAreDeletedBelowTheFloor) {
     mysql_store_world world(shared_mariadb());
     lock_client locks = world.make_client(300ms);
@@ -288,6 +344,15 @@ TEST(MysqlStoreLogin, SaysWhyItIsRefused) {
     const auto tables = refusal_of(world, server.url(world.database()) + "?create=0");
     EXPECT_EQ(tables.code, errc::not_a_store) << tables.text;
     server.run("DROP USER reader@127.0.0.1");
+}
+
+TEST(MysqlStoreLogin, AServerThatIsTooOldIsRefusedWithAdvice) {
+    mariadb_server server(mariadb_server::settings{"--version=10.4.34-MariaDB"});
+    mysql_store_world world(server);
+    const auto old = refusal_of(world, server.url(world.database()));
+    EXPECT_EQ(old.code, errc::wrong_server) << old.text;
+    EXPECT_NE(old.text.find("10.4.34"), std::string::npos) << old.text;
+    EXPECT_NE(old.text.find("MariaDB 10.5 or MySQL 8.0 is needed"), std::string::npos) << old.text;
 }
 
 TEST(MysqlStoreLogin, TablesOfANewerFormatAreRefused) {

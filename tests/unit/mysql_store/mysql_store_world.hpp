@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -32,8 +33,13 @@ public:
     const std::string& database() const noexcept { return database_; }
     std::string value_of(const std::string& sql) const { return server_.run(sql, database_); }
 
+    /// Stores that are made from now on reach the server by that port.
+    void go_by(std::uint16_t port) { port_ = port; }
+
     std::unique_ptr<store> make_store() const {
-        return make_mysql_store(parse_mysql_store_url(server_.url(database_)));
+        auto config = parse_mysql_store_url(server_.url(database_));
+        config.server.port = port_;
+        return make_mysql_store(std::move(config));
     }
 
     lock_client make_client(
@@ -79,6 +85,7 @@ public:
 private:
     mariadb_server& server_;
     const std::string database_;
+    std::uint16_t port_ = server_.port();
     asio::io_context context_;
     const std::shared_ptr<coro::time_source> time_ =
         coro::make_boot_time_source(context_.get_executor());
