@@ -65,12 +65,12 @@ private:
 class HostWatch : public testing::Test {
 protected:
     std::unique_ptr<host_watch> session(const session_id& id) {
-        auto made =
+        auto watcher =
             std::make_unique<host_watch>(context_.get_executor(), [this](core::session_key key) {
                 silent.push_back(key);
             });
-        made->open(id);
-        return made;
+        watcher->open(id);
+        return watcher;
     }
 
     bool run_until(const std::function<bool()>& done, std::chrono::milliseconds limit = 10s) {
