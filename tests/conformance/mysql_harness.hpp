@@ -9,7 +9,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace mortise::test {
@@ -88,6 +90,14 @@ protected:
     // Nobody is rung if the variable is zero.
     bool is_sure(std::string_view push) const override {
         return push.find('@') == std::string_view::npos;
+    }
+
+    // A prepared statement that takes compares no stamp: a second one would take a lock that has
+    // become free meanwhile, and nobody would hear of it.
+    bool may_come_twice(std::string_view command) const override {
+        constexpr std::size_t type_at = 4;  // behind length and number
+        constexpr char execute = 0x17;
+        return command.size() <= type_at || command[type_at] != execute;
     }
 
     bool opens(std::string_view command) const override {

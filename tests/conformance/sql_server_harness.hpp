@@ -66,6 +66,10 @@ protected:
     /// spoiled.
     virtual bool opens(std::string_view command) const = 0;
 
+    /// Whether a command does nothing when it comes a second time. TCP repeats nothing: others are
+    /// not repeated.
+    virtual bool may_come_twice(std::string_view /*command*/) const { return true; }
+
 private:
     void use_proxy() {
         if (!proxy_) {
@@ -90,7 +94,7 @@ private:
         if (how_ == sim::fate::late)
             return deed::late;
         if (how_ == sim::fate::repeated)
-            return deed::repeat;
+            return type == kind::push || may_come_twice(bytes) ? deed::repeat : deed::pass;
         return type == kind::push ? deed::swallow : deed::cut;
     }
 
