@@ -157,8 +157,9 @@ asio::awaitable<void> sweeper_core::run(std::shared_ptr<sweeper_core> self) {
 asio::awaitable<clock::time_point> sweeper_core::look() {
     auto reading = [limit = config_.look_max](db::connection& on) {
         seen found;
-        found.overdue = barrier::overdue(on, limit);
+        // In this order: each reads the clock, and what becomes overdue between them is not missed.
         found.next = barrier::next_overdue(on);
+        found.overdue = barrier::overdue(on, limit);
         return found;
     };
     auto got = co_await of_->async_run(reading, db::durability::lazy, with_code);
