@@ -14,7 +14,7 @@ void FaultSweep::close_after_fault(operation_scene& scene) {
     EXPECT_TRUE(!stopped || stopped == errc::outcome_unknown) << stopped.message();
     scene.destroy_one();
     // Entries that could not be settled end with the session of `one`.
-    EXPECT_TRUE(h().run_until([&] { return h().residue() == residue(); }, 4 * h().ttl()));
+    EXPECT_TRUE(h().run_until([&] { return h().residue() == residue(); }, 4 * ttl()));
     EXPECT_TRUE(scene.all_free());
 }
 
