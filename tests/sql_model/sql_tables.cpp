@@ -46,9 +46,11 @@ bool sql_tables::free_for(const stored_lock& lock, std::uint64_t locker, clock::
     return lock.locker == 0 || lock.locker == locker || lock.locked_until <= now;
 }
 
-// `greatest(base + 1, US)`; the floor is for rows that were deleted, or lost.
+// `greatest(base + 1, US)`; the floor is for rows that were deleted, or lost. No statement reads it
+// for a row that is there.
 std::uint64_t sql_tables::next_base(const stored_lock& lock, clock::time_point now) {
-    return std::max({lock.row.base + 1, clock_base(now), floor_});
+    const bool is_new = lock.row.stamp == 0;
+    return std::max({lock.row.base + 1, clock_base(now), is_new ? floor_ : 0});
 }
 
 result<sql_proof> sql_tables::prove(clock::time_point now, const session_start& start) {
@@ -226,8 +228,10 @@ result<sql_lock> sql_tables::load(
         stored_lock& lock = locks_[name];
         if (!free_for(lock, locker, now))
             return error_code(errc::database_busy);
-        if (lock.row.stamp == 0)
+        if (lock.row.stamp == 0) {
             lock.row.stamp = locker;
+            lock.row.base = floor_;
+        }
         lock.locker = locker;
         lock.locked_until = now + row_lock_max;
     }
@@ -373,6 +377,9 @@ void sql_tables::lose_unlogged(clock::time_point now) {
     watched_ = 0;
     sessions_.clear();
     locks_.clear();
+    // Sessions note a minute in advance until when they may be believed in.
+    for (const auto& [ttl, until] : believed_)
+        floor_ = std::max(floor_, clock_base(until + std::chrono::minutes(1)));
     if (MORTISE_PLANTED(restart_without_quarantine))
         return;
     std::chrono::milliseconds longest{};

@@ -294,6 +294,36 @@ TEST_F(PostgresStoreFault, TokensGrowOverSeveralCrashes) {
     }
 }
 
+// In a quarantine a waiter makes the row of a lock, which gets no grant. The short ways, which read
+// no floor, use that row later, when another lock has raised the ceiling above the floor.
+TEST_F(PostgresStoreFault, ARowThatWasMadeInAQuarantineGrowsFromTheFloor) {
+    constexpr auto ttl = 60s;  // no heartbeat comes and deletes the row
+    const auto set = [&](const std::string& table, const std::string& values) {
+        return administrator.run("UPDATE " + config.schema + "." + table + " SET " + values);
+    };
+    lone_client user(config, ttl);
+    const auto use = [&](const std::string& name) {
+        lease held;
+        EXPECT_FALSE(user.acquire(name, held)) << user.locks->explain();
+        const auto base = held.token().base();
+        EXPECT_FALSE(user.release(held));
+        return base;
+    };
+    const auto floor = use("bell") + 3'600'000'000;
+    const auto raised = std::to_string(floor);
+    set("store", "floor = " + raised + ", ceiling = " + raised);
+    set("run", "quarantine = " + raised);
+    lone_client waiter(config, ttl);
+    const auto rows = "SELECT count(*) FROM " + config.schema + ".lock WHERE name = 'door'";
+    while (administrator.run(rows) == "0") {
+        lease none;
+        ASSERT_EQ(waiter.acquire("door", none, {.wait_max = 50ms}), errc::quarantined);
+    }
+    set("run", "quarantine = 0");
+    EXPECT_GE(use("window"), floor);
+    EXPECT_GE(use("door"), floor);
+}
+
 TEST_F(PostgresStoreFault, APromotionIsANewIncarnationThatGrantsNothingTooSoon) {
     constexpr auto ttl = 3s;
     postgres_server primary;

@@ -25,10 +25,17 @@ bool same(const lock_entry& one, const lock_entry& other) {
            one.mode == other.mode && one.hold_max == other.hold_max;
 }
 
+// Below the base of the next grant. A new row may get no grant yet; the short ways, which read no
+// floor, go on from its base later.
+std::uint64_t base_before(const sql_lock& loaded) {
+    const bool is_new = loaded.row.stamp == 0;
+    return is_new && loaded.floor != 0 ? loaded.floor - 1 : loaded.row.base;
+}
+
 }  // namespace
 
 loaded_rows::loaded_rows(const sql_lock& loaded)
-    : loaded_(loaded), last_(loaded.row.last), base_(loaded.row.base) {
+    : loaded_(loaded), last_(loaded.row.last), base_(base_before(loaded)) {
     for (const auto& each : loaded.parties)
         parties_[each.key] = &each;
     for (const auto& each : loaded.entries)
@@ -181,7 +188,7 @@ std::vector<lock_entry> loaded_rows::fold(sql_lock_row& row) const {
 }
 
 bool loaded_rows::any_change() const noexcept {
-    return visible_ || base_ != loaded_.row.base || !changes_.empty();
+    return visible_ || base_ != base_before(loaded_) || !changes_.empty();
 }
 
 sql_lock_change loaded_rows::take_change(

@@ -65,7 +65,9 @@ struct sql_lock_row {
     sql_stamp stamp = 0;           ///< Zero: there is no row.
     core::session_key holder = 0;  ///< Of a plain lock; zero: nobody.
     request_id request = 0;        ///< The holder's.
-    std::uint64_t base = 0;        ///< The highest that was drawn; the holder's token has it.
+    /// The highest that was drawn; the holder's token has it. Of a row without a grant so far: at
+    /// least one below the floor.
+    std::uint64_t base = 0;
     std::uint64_t queue = 0;       ///< How many rows of waiters there are.
     std::uint64_t last = 0;        ///< The highest ordinal that was given.
     std::uint32_t rest = 0;
