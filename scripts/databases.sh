@@ -99,7 +99,7 @@ begin_postgresql() { # WORK PORT
     cp -a "$postgres_dir/data" "$1/data"
     chmod a+x "$1"
     as_database_account "$bin/postgres" -D "$1/data" -c listen_addresses=127.0.0.1 -c "port=$2" \
-        -c unix_socket_directories= -c fsync=off >"$1/log" 2>&1 &
+        -c unix_socket_directories= -c fsync=off -c max_prepared_transactions=100 >"$1/log" 2>&1 &
     while ((++tries < 100)); do
         "$bin/pg_isready" -q -h 127.0.0.1 -p "$2" && return 0
         sleep 0.1

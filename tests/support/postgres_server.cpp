@@ -96,6 +96,7 @@ void postgres_server::start() {
         "full_page_writes=off",
         "shared_buffers=16MB",
         "max_connections=200",
+        "max_prepared_transactions=100",
         "autovacuum=off",
     };
     all.insert(all.end(), chosen_.begin(), chosen_.end());

@@ -2,6 +2,7 @@
 #include "mortise/db/postgres.hpp"
 
 #include "db/outcome_body.hpp"
+#include "db/pg_session_connection.hpp"
 #include "db/server_session.hpp"
 #include "db/sql_words.hpp"
 #include "mortise/coro/worker.hpp"
@@ -26,9 +27,6 @@ namespace mortise::db::detail {
 namespace {
 
 using postgres_detail::pg_connection;
-using postgres_detail::pg_failure;
-using postgres_detail::pg_reply;
-using postgres_detail::pg_step;
 
 void require_settings(const postgres_config& config) {
     using mortise::detail::require;
@@ -57,156 +55,6 @@ db::postgres_config checked(postgres_config config) {
     require_settings(config);
     return config;
 }
-
-server_failure failure_of(const pg_failure& why) {
-    return {why.code, why.text, postgres_detail::remedy_of(why.code)};
-}
-
-std::string begin_statement(const transaction_options& options) {
-    std::string text = "BEGIN";
-    if (options.level == isolation::read_committed)
-        text += " ISOLATION LEVEL READ COMMITTED";
-    else if (options.level == isolation::repeatable_read)
-        text += " ISOLATION LEVEL REPEATABLE READ";
-    else if (options.level == isolation::serializable)
-        text += " ISOLATION LEVEL SERIALIZABLE";
-    return text + (options.read_only ? " READ ONLY" : "");
-}
-
-// A number is drawn only for a transaction that has written. The history is the timeline of the
-// write-ahead log, which is another one after each promotion.
-constexpr const char* trace_statement =
-    "SELECT pg_current_xact_id_if_assigned()::text, CASE WHEN pg_is_in_recovery() THEN '' ELSE"
-    " substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8) END";
-
-/// A connection of libpq as one of a session.
-class pg_session_connection final : public server_connection,
-                                    public std::enable_shared_from_this<pg_session_connection> {
-public:
-    explicit pg_session_connection(std::shared_ptr<pg_connection> on) : on_(std::move(on)) {}
-
-    void open(ended then) override {
-        on_->open([then = std::move(then)](const pg_failure& why) { then(failure_of(why)); });
-    }
-    bool check() override { return on_->check(); }
-    void probe(ended then) override {
-        on_->exchange({}, [then = std::move(then)](const pg_reply& reply) {
-            then(failure_of(reply.failure));
-        });
-    }
-
-    // BEGIN leaves with the first statement, so a closure without one costs nothing at the server.
-    void begin(const transaction_options& options, ended then) override {
-        options_ = options;
-        begin_ = begin_statement(options);
-        begun_ = false;
-        then({});
-    }
-    void forget_begin() noexcept override {
-        begin_.clear();
-        begun_ = false;
-    }
-    bool begun() const noexcept override { return begun_; }
-    // A statement that was sent behind a BEGIN that fails would run outside of a transaction.
-    bool takes_statement() const noexcept override { return !beginning_; }
-
-    statement_id run(bound_sql statement, replied then) override {
-        std::vector<pg_step> steps;
-        if (!begin_.empty() && !begun_) {
-            begun_ = beginning_ = true;
-            steps.emplace_back(bound_sql(begin_), false);
-        }
-        steps.emplace_back(std::move(statement));
-        auto answered = [self = shared_from_this(), then = std::move(then)](pg_reply reply) {
-            self->beginning_ = false;
-            if (reply.answers.size() > 1 && reply.answers.front().failure)
-                self->begun_ = false;
-            server_reply answer;
-            answer.failure = failure_of(reply.first_failure());
-            answer.lost = reply.failure && reply.sent;
-            if (!answer.failure)
-                answer.result = std::move(reply.answers.back().result);
-            then(std::move(answer));
-        };
-        return on_->exchange(std::move(steps), std::move(answered));
-    }
-    void cancel(statement_id statement) override { on_->cancel(statement); }
-
-    void commit(committed then) override {
-        if (!options_.traced || options_.read_only)
-            return send_commit(!options_.read_only, {}, std::move(then));
-        on_->exchange(
-            {pg_step(bound_sql(trace_statement))},
-            [self = shared_from_this(), then = std::move(then)](const pg_reply& reply) {
-                if (const auto& why = reply.first_failure())
-                    return then({failure_of(why), false, {}});
-                const row& found = reply.answers.front().result.first();
-                const bool wrote = !found.is_null(0);
-                transaction_mark mark;
-                if (wrote)
-                    mark = transaction_mark(found.text(0), found.text(1));
-                self->send_commit(wrote, std::move(mark), then);
-            }
-        );
-    }
-    void roll_back(ended then) override {
-        on_->exchange(
-            {pg_step(bound_sql("ROLLBACK"))},
-            [self = shared_from_this(), then = std::move(then)](const pg_reply& reply) {
-                self->forget_begin();
-                then(failure_of(reply.first_failure()));
-            }
-        );
-    }
-
-    bool busy() const noexcept override { return on_->busy(); }
-    bool usable() const noexcept override { return on_->usable(); }
-    bool reusable() const noexcept override {
-        return usable() && !retired && !on_->was_cancelled() && !busy() &&
-               state() == transaction_state::none;
-    }
-    transaction_state state() const noexcept override {
-        switch (on_->transaction_state()) {
-        case pg_connection::transaction::open:
-            return transaction_state::open;
-        case pg_connection::transaction::failed:
-            return transaction_state::failed;
-        case pg_connection::transaction::none:
-            break;
-        }
-        return transaction_state::none;
-    }
-    server_failure last_words() const override { return failure_of(on_->last_words()); }
-
-    void close(const server_failure& why) override { on_->close({why.code, why.text}); }
-    void drop() noexcept override { on_->drop(); }
-
-private:
-    // A COMMIT of a transaction in which a statement failed is answered by ROLLBACK, and no error.
-    void send_commit(bool wrote, transaction_mark mark, committed then) {
-        on_->exchange(
-            {pg_step(bound_sql("COMMIT"))},
-            [self = shared_from_this(), wrote, mark = std::move(mark), then = std::move(then)](
-                const pg_reply& reply
-            ) {
-                self->forget_begin();
-                server_ending ending;
-                ending.failure = failure_of(reply.first_failure());
-                ending.unknown = reply.failure && reply.sent && wrote;
-                ending.mark = mark;
-                if (!ending.failure && reply.answers.front().tag != "COMMIT")
-                    ending.failure = {
-                        errc::rolled_back, "the server answered the COMMIT by a ROLLBACK"};
-                then(std::move(ending));
-            }
-        );
-    }
-    const std::shared_ptr<pg_connection> on_;
-    transaction_options options_;
-    std::string begin_;       ///< Empty outside of a transaction.
-    bool begun_ = false;      ///< BEGIN was sent, and has not failed.
-    bool beginning_ = false;  ///< It is under way.
-};
 
 error_code code_of(const std::exception_ptr& why) {
     try {
@@ -273,6 +121,7 @@ public:
     bool controls_transaction(std::string_view sql, bool in_transaction) const override;
     bool is_conflict(const error_code& code) const noexcept override;
     bool is_interruption(const error_code& code) const noexcept override;
+    bool is_missing(const error_code& code) const noexcept override;
     void look_up(
         coro::detail::completion<void(std::exception_ptr, transaction_outcome)> done,
         const std::shared_ptr<server_session>& session,
@@ -362,6 +211,10 @@ bool postgres_place::is_conflict(const error_code& code) const noexcept {
 
 bool postgres_place::is_interruption(const error_code& code) const noexcept {
     return code == postgres_error("57014");
+}
+
+bool postgres_place::is_missing(const error_code& code) const noexcept {
+    return code == postgres_error("42704");  // undefined_object
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "mortise/coro/detail/completion.hpp"
 #include "mortise/coro/time_source.hpp"
 #include "mortise/db/bound_sql.hpp"
+#include "mortise/db/prepared_transaction.hpp"
 #include "mortise/db/query_result.hpp"
 #include "mortise/db/server_limits.hpp"
 #include "mortise/db/transaction_mark.hpp"
@@ -70,7 +71,9 @@ public:
     virtual void probe(ended then) = 0;
 
     /// Begins a transaction, now or with its first statement.
-    virtual void begin(const transaction_options& options, ended then) = 0;
+    /// @param name under which it can be prepared; empty: it cannot
+    virtual void
+    begin(const transaction_options& options, const prepared_name& name, ended then) = 0;
     /// Forgets a transaction of which the server has seen nothing.
     virtual void forget_begin() noexcept {}
     /// Whether there is something to commit or to roll back.
@@ -85,6 +88,13 @@ public:
     virtual void cancel(statement_id statement) = 0;
     virtual void commit(committed then) = 0;
     virtual void roll_back(ended then) = 0;
+    /// Prepares the transaction that was begun with a name, instead of a commit.
+    virtual void prepare(committed then) = 0;
+    /// Ends a transaction that was prepared, on this connection or on another one.
+    virtual void end_prepared(const prepared_name& name, prepared_end how, replied then) = 0;
+    /// Whether the transaction that it has prepared keeps it from all else: only it can end that
+    /// one, until it is closed.
+    virtual bool holds_prepared() const noexcept { return false; }
 
     /// Whether something is under way.
     virtual bool busy() const noexcept = 0;
@@ -132,6 +142,8 @@ public:
     virtual bool is_conflict(const error_code& code) const noexcept = 0;
     /// Whether the server cancelled the statement.
     virtual bool is_interruption(const error_code& code) const noexcept = 0;
+    /// Whether the server knows no prepared transaction of that name.
+    virtual bool is_missing(const error_code& code) const noexcept = 0;
     /// Looks up the outcome of a transaction.
     virtual void look_up(
         coro::detail::completion<void(std::exception_ptr, transaction_outcome)> done,

@@ -29,7 +29,8 @@ void require_limits(const server_limits& limits) {
     for (const auto& [name, limit] :
          {std::pair("connect_max", limits.connect_max),
           std::pair("cancel_max", limits.cancel_max),
-          std::pair("answer_max", limits.answer_max)})
+          std::pair("answer_max", limits.answer_max),
+          std::pair("prepared_max", limits.prepared_max)})
         require(within(milliseconds(1), limit, day), name, "use 1 ms to one day");
     require(within(milliseconds(0), limits.wait_max, day), "wait_max", "use up to one day");
     require(within(milliseconds(0), limits.check_after, day), "check_after", "use up to one day");
@@ -62,6 +63,37 @@ void server_session::begin(std::shared_ptr<server_task> task) {
     });
 }
 
+void server_session::keep_prepared(const prepared_name& name, const server_pool::connection& by) {
+    if (stopping_)
+        return pool_->give_back(by);
+    auto& kept = prepared_[name];
+    kept.by = by;
+    kept.limit.set(
+        *time_,
+        strand(),
+        time_->now() + limits().prepared_max,
+        [weak = weak_from_this(), name] {
+            if (const auto self = weak.lock())
+                self->pool_->give_back(self->take_prepared(name));
+        }
+    );
+}
+
+server_pool::connection server_session::take_prepared(const prepared_name& name) {
+    auto taken = prepared_.extract(name);
+    if (taken.empty())
+        return nullptr;
+    taken.mapped().limit.cancel();
+    return std::move(taken.mapped().by);
+}
+
+// They are closed, and then any other connection can end what they have prepared.
+void server_session::let_go_of_prepared() {
+    const auto all = std::exchange(prepared_, {});
+    for (const auto& [name, each] : all)
+        pool_->give_back(each.by);
+}
+
 void server_session::ended(const std::shared_ptr<server_task>& task) {
     tasks_.erase(task);
     end_if_idle();
@@ -86,6 +118,7 @@ void server_session::begin_stop(bool at_once) {
                 self->end_if_idle();
             }
         });
+        let_go_of_prepared();
     }
     if (at_once)
         pool_->close_all({errc::store_unavailable, "the session was destroyed"});
@@ -100,6 +133,7 @@ void server_session::end_if_idle() {
 void server_session::drop() noexcept {
     const auto tasks = std::exchange(tasks_, {});
     const auto pool = std::exchange(pool_, nullptr);  // it has the strand
+    prepared_.clear();
     pool->drop();
     for (const auto& each : tasks)
         each->drop();
@@ -112,6 +146,7 @@ server_stats server_session::stats() const noexcept {
     now.connections_failed = sizes_->failed;
     now.connections_abandoned = counts.abandoned;
     now.committed = counts.committed;
+    now.prepared = counts.prepared;
     now.rolled_back = counts.rolled_back;
     now.repeated = counts.repeated;
     now.commits_unknown = counts.commits_unknown;

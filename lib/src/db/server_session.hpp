@@ -3,9 +3,11 @@
 #define MORTISE_DB_SERVER_SESSION_HPP
 
 #include "db/server_pool.hpp"
+#include "mortise/coro/detail/alarm.hpp"
 #include "mortise/coro/detail/background_core.hpp"
 #include "mortise/coro/detail/wait_list.hpp"
 #include "mortise/coro/time_source.hpp"
+#include "mortise/db/prepared_transaction.hpp"
 #include "mortise/db/server_stats.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
@@ -13,6 +15,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <set>
 #include <utility>
@@ -56,12 +59,18 @@ public:
     const server_limits& limits() const noexcept { return place_->limits(); }
     coro::time_source& time() const noexcept { return *time_; }
     std::uint64_t draw_seed() noexcept { return ++seed_; }
+    /// Keeps a connection that must end what it has prepared; not for long, since nobody else can
+    /// end that meanwhile.
+    void keep_prepared(const prepared_name& name, const server_pool::connection& by);
+    /// Takes it out. Null if there is none.
+    server_pool::connection take_prepared(const prepared_name& name);
     /// Takes a task off the list, at its end.
     void ended(const std::shared_ptr<server_task>& task);
 
     struct counters {
         std::atomic<std::uint64_t> abandoned{0};
         std::atomic<std::uint64_t> committed{0};
+        std::atomic<std::uint64_t> prepared{0};
         std::atomic<std::uint64_t> rolled_back{0};
         std::atomic<std::uint64_t> repeated{0};
         std::atomic<std::uint64_t> commits_unknown{0};
@@ -76,6 +85,12 @@ private:
     void begin_stop(bool at_once);
     void drop() noexcept;
     void end_if_idle();
+    void let_go_of_prepared();
+
+    struct kept_connection {
+        server_pool::connection by;
+        coro::detail::alarm limit;
+    };
 
     const std::shared_ptr<server_place> place_;
     const std::shared_ptr<coro::time_source> time_;
@@ -83,6 +98,7 @@ private:
     const std::shared_ptr<pool_counts> sizes_;
     std::shared_ptr<server_pool> pool_;  ///< Null once the context has ended.
     std::set<std::shared_ptr<server_task>> tasks_;
+    std::map<prepared_name, kept_connection> prepared_;
     bool stopping_ = false;
     bool closed_ = false;  ///< The pool has no connection any longer.
     coro::detail::wait_list<> until_ended_;

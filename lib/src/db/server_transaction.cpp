@@ -16,6 +16,7 @@ server_transaction::server_transaction(
 )
     : server_task(std::move(session), body->executor()),
       options_(options),
+      name_(body->name()),
       body_(body),
       backoff_(options.pause, session_->draw_seed()) {}
 
@@ -39,7 +40,9 @@ void server_transaction::fail(const server_failure& why) {
 
 void server_transaction::got_connection() {
     stage_ = stage::beginning;
-    connection_->begin(options_, [self = self()](const server_failure& why) { self->begun(why); });
+    connection_->begin(options_, name_, [self = self()](const server_failure& why) {
+        self->begun(why);
+    });
     if (stage_ == stage::beginning)
         limit(session_->limits().answer_max);
 }
@@ -248,6 +251,13 @@ void server_transaction::roll_back() {
 
 void server_transaction::commit() {
     limit(session_->limits().answer_max);
+    if (!name_.empty()) {
+        const auto body = body_.lock();
+        if (!body)
+            return roll_back();  // its caller's context has ended
+        if (body->prepares())
+            return prepare();
+    }
     connection_->commit([self = self()](server_ending ending) {
         self->committed(std::move(ending));
     });
@@ -263,12 +273,39 @@ void server_transaction::committed(server_ending ending) {
             lost_commit(std::move(ending.mark), std::move(ending.failure.text))
         );
     } else {
-        first_failure_ = ending.failure;
-        failure_ = exception_of(ending.failure);
-        if (connection_->usable() && connection_->state() != transaction_state::none)
-            return roll_back();
-        ++counts.rolled_back;
+        return note_failed_end(ending.failure);
     }
+    conclude();
+}
+
+void server_transaction::note_failed_end(const server_failure& why) {
+    first_failure_ = why;
+    failure_ = exception_of(why);
+    if (connection_->usable() && connection_->state() != transaction_state::none)
+        return roll_back();
+    ++session_->counts.rolled_back;
+    conclude();
+}
+
+void server_transaction::prepare() {
+    connection_->prepare([self = self()](const server_ending& ending) { self->prepared(ending); });
+}
+
+// Without an answer the connection is lost; whoever ends the transaction uses another one.
+void server_transaction::prepared(const server_ending& ending) {
+    if (ending.failure && !ending.unknown)
+        return note_failed_end(ending.failure);
+    if (ending.failure) {
+        failure_ = exception_of(
+            {errc::outcome_unknown, ending.failure.text, "roll it back: it may be prepared"}
+        );
+        return conclude();
+    }
+    ++session_->counts.prepared;
+    if (const auto body = body_.lock())
+        body->note_prepared();
+    if (connection_->holds_prepared())
+        session_->keep_prepared(name_, std::exchange(connection_, nullptr));
     conclude();
 }
 
@@ -279,7 +316,8 @@ bool server_transaction::may_repeat() const {
 
 void server_transaction::conclude() {
     alarm_.cancel();
-    connection_->forget_begin();
+    if (connection_)
+        connection_->forget_begin();
     give_back_connection();
     if (may_repeat())
         pause();

@@ -63,12 +63,16 @@ private:
     void roll_back();
     void commit();
     void committed(server_ending ending);
+    void prepare();
+    void prepared(const server_ending& ending);
+    void note_failed_end(const server_failure& why);
     void conclude();
     void pause();
     void deliver();
     bool may_repeat() const;
 
     const transaction_options options_;
+    const prepared_name name_;  ///< Under which it can be prepared; empty: it is committed.
     const std::weak_ptr<transaction_body> body_;  ///< The caller's hold owns it.
     coro::backoff backoff_;
     coro::detail::alarm alarm_;

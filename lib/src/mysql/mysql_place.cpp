@@ -78,6 +78,11 @@ bool mysql_place::is_interruption(const error_code& code) const noexcept {
     return code == mysql_error(query_interrupted);
 }
 
+bool mysql_place::is_missing(const error_code& code) const noexcept {
+    constexpr int unknown_xid = 1397;
+    return code == mysql_error(unknown_xid);
+}
+
 boost::mysql::any_connection_params mysql_place::connection_settings() {
     boost::mysql::any_connection_params settings;
     settings.ssl_context = &tls_;

@@ -36,6 +36,7 @@ public:
     bool controls_transaction(std::string_view sql, bool in_transaction) const override;
     bool is_conflict(const error_code& code) const noexcept override;
     bool is_interruption(const error_code& code) const noexcept override;
+    bool is_missing(const error_code& code) const noexcept override;
     void look_up(
         coro::detail::completion<void(std::exception_ptr, transaction_outcome)> done,
         const std::shared_ptr<server_session>& session,

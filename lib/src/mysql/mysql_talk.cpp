@@ -194,7 +194,13 @@ mysql_wire::texts mysql_wire::first_statements(const transaction_options& option
         all.push_back(level + "REPEATABLE READ");
     else if (options.level == isolation::serializable)
         all.push_back(level + "SERIALIZABLE");
-    all.emplace_back(options.read_only ? "START TRANSACTION READ ONLY" : "START TRANSACTION");
+    if (xid_.empty()) {
+        all.emplace_back(options.read_only ? "START TRANSACTION READ ONLY" : "START TRANSACTION");
+    } else {
+        if (options.read_only)
+            all.emplace_back("SET TRANSACTION READ ONLY");
+        all.push_back("XA START " + xid_);
+    }
     if (!mark_.empty()) {
         all.push_back(
             "INSERT INTO `" + place_->config.outcome_table + "` (number, committed) VALUES (" +

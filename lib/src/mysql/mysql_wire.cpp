@@ -18,6 +18,15 @@ namespace mortise::db::detail {
 using coro::detail::with_code;
 using std::chrono::milliseconds;
 
+namespace {
+
+// The parts of a name need no escape.
+std::string xid_of(const prepared_name& name) {
+    return name.empty() ? "" : "'" + name.global() + "','" + name.branch() + "'";
+}
+
+}  // namespace
+
 mysql_wire::mysql_wire(
     asio::any_io_executor strand,
     std::shared_ptr<mysql_place> place,
@@ -125,11 +134,13 @@ void mysql_wire::probe(ended then) {
     start(ping(shared_from_this()), std::move(then));
 }
 
-void mysql_wire::begin(const transaction_options& options, ended then) {
+void mysql_wire::begin(const transaction_options& options, const prepared_name& name, ended then) {
     read_only_ = options.read_only;
+    xid_ = xid_of(name);
     doomed_ = false;
     mark_ = {};
-    if (options.traced && !options.read_only && !place_->config.outcome_table.empty())
+    const bool traced = options.traced && !options.read_only && name.empty();
+    if (traced && !place_->config.outcome_table.empty())
         draw_mark();
     auto begun = [this, then = std::move(then)](const server_failure& why) {
         open_ = !why;
@@ -159,6 +170,13 @@ server_connection::statement_id mysql_wire::run(bound_sql statement, replied the
 }
 
 void mysql_wire::commit(committed then) {
+    if (xid_.empty())
+        end_by({"COMMIT"}, std::move(then));
+    else
+        end_by({"XA END " + xid_, "XA COMMIT " + xid_ + " ONE PHASE"}, std::move(then));
+}
+
+void mysql_wire::end_by(texts statements, committed then) {
     auto done = [this, then = std::move(then)](server_failure why) {
         server_ending ending;
         ending.mark = mark_;
@@ -170,7 +188,26 @@ void mysql_wire::commit(committed then) {
         open_ = ending.failure && !ending.unknown;
         then(std::move(ending));
     };
-    execute({"COMMIT"}, std::move(done));
+    execute(std::move(statements), std::move(done));
+}
+
+void mysql_wire::prepare(committed then) {
+    auto prepared = [this, then = std::move(then)](server_ending ending) {
+        prepared_ = !ending.failure;
+        then(std::move(ending));
+    };
+    end_by({"XA END " + xid_, "XA PREPARE " + xid_}, std::move(prepared));
+}
+
+void mysql_wire::end_prepared(const prepared_name& name, prepared_end how, replied then) {
+    const std::string begin = how == prepared_end::commit ? "XA COMMIT " : "XA ROLLBACK ";
+    execute({begin + xid_of(name)}, [this, then = std::move(then)](server_failure why) {
+        prepared_ = prepared_ && why;
+        server_reply reply;
+        reply.lost = why && !usable_;
+        reply.failure = std::move(why);
+        then(std::move(reply));
+    });
 }
 
 void mysql_wire::roll_back(ended then) {
@@ -179,18 +216,22 @@ void mysql_wire::roll_back(ended then) {
         open_ = false;
         then(why);
     };
+    texts undo = {"ROLLBACK"};
+    if (!xid_.empty())
+        undo = {"XA END " + xid_, "XA ROLLBACK " + xid_};
     if (!busy_)
-        return execute({"ROLLBACK"}, std::move(done));
+        return execute(std::move(undo), std::move(done));
     // Behind a statement that is being cancelled, whose end nobody waits for.
     auto then_of_statement = std::exchange(then_, nullptr);
     then_ = [this,
+             undo = std::move(undo),
              before = std::move(then_of_statement),
              done = std::move(done)](const server_failure& why) mutable {
         if (before)
             before(why);
         if (!usable_)
             return done(why);
-        execute({"ROLLBACK"}, std::move(done));
+        execute(std::move(undo), std::move(done));
     };
 }
 

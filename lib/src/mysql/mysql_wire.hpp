@@ -47,17 +47,22 @@ public:
 
     bool check() override { return usable_; }  // nobody can look into the socket of Boost.MySQL
     void probe(ended then) override;
-    void begin(const transaction_options& options, ended then) override;
+    void begin(const transaction_options& options, const prepared_name& name, ended then) override;
     bool begun() const noexcept override { return open_; }
     bool takes_statement() const noexcept override { return !busy_; }
     statement_id run(bound_sql statement, replied then) override;
     void cancel(statement_id statement) override;
     void commit(committed then) override;
     void roll_back(ended then) override;
+    void prepare(committed then) override;
+    void end_prepared(const prepared_name& name, prepared_end how, replied then) override;
+    bool holds_prepared() const noexcept override { return prepared_; }
 
     bool busy() const noexcept override { return busy_; }
     bool usable() const noexcept override { return usable_; }
-    bool reusable() const noexcept override { return usable_ && !busy_ && !open_ && !retired; }
+    bool reusable() const noexcept override {
+        return usable_ && !busy_ && !open_ && !prepared_ && !retired;
+    }
     transaction_state state() const noexcept override;
     server_failure last_words() const override { return last_words_; }
     std::uint32_t number() const noexcept override;
@@ -93,6 +98,7 @@ private:
 
     texts first_statements(const transaction_options& options);
     void draw_mark();
+    void end_by(texts statements, committed then);
 
     const asio::any_io_executor strand_;
     const std::shared_ptr<mysql_place> place_;
@@ -127,6 +133,8 @@ private:
     bool open_ = false;
     bool doomed_ = false;
     bool read_only_ = false;
+    bool prepared_ = false;  ///< It can do nothing until that transaction ends.
+    std::string xid_;        ///< Quoted, of a transaction that can be prepared; else empty.
     transaction_mark mark_;
 };
 

@@ -9,7 +9,7 @@
 namespace mortise::db::detail {
 namespace {
 
-constexpr std::string_view controlling[] = {"BEGIN", "COMMIT", "LOCK", "START", "UNLOCK", "XA"};
+constexpr std::string_view controlling[] = {"BEGIN", "COMMIT", "LOCK", "START", "UNLOCK"};
 // They end a transaction that there is.
 constexpr std::string_view enders[] = {
     "ALTER",
@@ -72,6 +72,8 @@ bool mysql_place::controls_transaction(std::string_view sql, bool in_transaction
     }
     if (first == "SET")
         return sets_autocommit(words.rest());
+    if (first == "XA")
+        return words.next() != "RECOVER";
     if (is_one_of(first, controlling))
         return true;
     if (!in_transaction)

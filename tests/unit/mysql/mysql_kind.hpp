@@ -54,6 +54,13 @@ struct session_kind {
     static constexpr const char* table_options = " ENGINE=InnoDB";
     static constexpr const char* conflict = "SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213";
     static error_code conflict_code() { return db::mysql_error(1213); }
+    /// A name of a transaction that is prepared; empty if there is none.
+    static constexpr const char* prepared_any = "XA RECOVER";
+    static constexpr const char* prepare_text = "XA PREPARE";
+    static constexpr const char* commit_prepared_text = "XA COMMIT";
+    static constexpr const char* two_phase_statements[] = {"XA START 'a','b'", "XA COMMIT 'a','b'"};
+    static error_code taken_code() { return db::mysql_error(1440); }
+    static error_code check_code() { return db::mysql_error(4025); }
     static error_code duplicate_code() { return db::mysql_error(1062); }
     static error_code read_only_code() { return db::mysql_error(1792); }
     static error_code syntax_code() { return db::mysql_error(1064); }

@@ -47,6 +47,14 @@ struct session_kind {
     static constexpr const char* table_options = "";
     static constexpr const char* conflict = "DO $$ BEGIN RAISE SQLSTATE '40001'; END $$";
     static error_code conflict_code() { return db::postgres_error("40001"); }
+    /// A name of a transaction that is prepared; empty if there is none.
+    static constexpr const char* prepared_any = "SELECT gid FROM pg_prepared_xacts LIMIT 1";
+    static constexpr const char* prepare_text = "PREPARE TRANSACTION";
+    static constexpr const char* commit_prepared_text = "COMMIT PREPARED";
+    static constexpr const char* two_phase_statements[] = {
+        "PREPARE TRANSACTION 'a'", "COMMIT PREPARED 'a'", "ROLLBACK PREPARED 'a'"};
+    static error_code taken_code() { return db::postgres_error("42710"); }
+    static error_code check_code() { return db::postgres_error("23514"); }
     static error_code duplicate_code() { return db::postgres_error("23505"); }
     static error_code read_only_code() { return db::postgres_error("25006"); }
     static error_code syntax_code() { return db::postgres_error("42601"); }

@@ -55,6 +55,7 @@ private:
     static session_kind::config config() {
         auto config = place().config();
         config.connections_max = 1;
+        config.prepared_max = std::chrono::milliseconds(50);
         session_kind::place_at_socket(config, place().server());
         return config;
     }
@@ -153,6 +154,96 @@ public:
 
 TEST_P(SessionSweep, AStatementByItselfThatWasCancelledWroteNothing) {
     EXPECT_GE(sweep<asking>("server_database::async_query", GetParam()), 6u);
+}
+
+auto prepared_work() {
+    return [](connection& on) -> asio::awaitable<bool> {
+        auto adding = on.async_query(db::bound_sql(add_one, {}));
+        co_await std::move(adding);
+        co_return true;
+    };
+}
+
+class preparing_case : public session_case {
+protected:
+    using session_case::session_case;
+
+    void prepare_now() {
+        bool ended = false;
+        world_.session
+            .async_prepare(name_, prepared_work(), {}, [&](std::exception_ptr, bool well) {
+                ended = true;
+                EXPECT_TRUE(well);
+            });
+        world_.step_while([&] { return !ended; });
+    }
+    /// Ends what is prepared. @return whether there was something
+    bool finish_now(db::prepared_end how) {
+        bool ended = false;
+        bool found = false;
+        world_.session.async_finish(name_, how, [&](std::exception_ptr why, bool was_there) {
+            ended = true;
+            found = was_there;
+            EXPECT_FALSE(why) << text_of(why);
+        });
+        world_.step_while([&] { return !ended; });
+        return found;
+    }
+
+    /// Another connection may hold it still, which has just been closed.
+    void finish_in_the_end(db::prepared_end how) {
+        EXPECT_TRUE(eventually([&] { return finish_now(how); }));
+    }
+
+    const db::prepared_name name_{"mortise.sweep", "1"};
+};
+
+class preparing final : public preparing_case {
+public:
+    explicit preparing(sweep_world& world) : preparing_case(world) {}
+    asio::awaitable<void> operation() override {
+        auto work = prepared_work();
+        prepared_ = co_await world_.session.async_prepare(name_, work);
+    }
+    void check(const co_world::outcome& outcome) override {
+        expect_success_or_abort(outcome);
+        EXPECT_EQ(prepared_, !outcome.failure);
+        if (prepared_)
+            finish_in_the_end(db::prepared_end::roll_back);
+        EXPECT_FALSE(finish_now(db::prepared_end::commit));
+        EXPECT_EQ(cents(1), "100");
+        expect_alive();
+    }
+
+private:
+    bool prepared_ = false;
+};
+
+class finishing final : public preparing_case {
+public:
+    explicit finishing(sweep_world& world) : preparing_case(world) { prepare_now(); }
+    asio::awaitable<void> operation() override {
+        found_ = co_await world_.session.async_finish(name_, db::prepared_end::commit);
+    }
+    void check(const co_world::outcome& outcome) override {
+        expect_success_or_abort(outcome);
+        if (!found_)
+            finish_in_the_end(db::prepared_end::commit);
+        EXPECT_FALSE(finish_now(db::prepared_end::commit));
+        EXPECT_EQ(cents(1), "101");
+        expect_alive();
+    }
+
+private:
+    bool found_ = false;
+};
+
+TEST_P(SessionSweep, APreparationThatWasCancelledLeftNothing) {
+    EXPECT_GE(sweep<preparing>("server_database::async_prepare", GetParam()), 8u);
+}
+
+TEST_P(SessionSweep, AnEndThatWasCancelledIsAskedForAgain) {
+    EXPECT_GE(sweep<finishing>("server_database::async_finish", GetParam()), 1u);
 }
 
 class looking final : public session_case {

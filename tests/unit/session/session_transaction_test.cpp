@@ -406,6 +406,7 @@ TEST_F(SessionTransaction, RefusesLimitsOutsideOfTheirLimits) {
     EXPECT_TRUE(world.refuses([](config& c) { c.connect_max = milliseconds(0); }));
     EXPECT_TRUE(world.refuses([](config& c) { c.cancel_max = milliseconds(0); }));
     EXPECT_TRUE(world.refuses([](config& c) { c.answer_max = milliseconds(0); }));
+    EXPECT_TRUE(world.refuses([](config& c) { c.prepared_max = milliseconds(0); }));
     EXPECT_TRUE(world.refuses([](config& c) { c.wait_max = milliseconds(-1); }));
     EXPECT_TRUE(world.refuses([](config& c) { c.check_after = milliseconds(-1); }));
     EXPECT_TRUE(world.refuses([](config& c) { c.lifetime_max = milliseconds(0); }));

@@ -7,6 +7,7 @@
 #include "mortise/coro/detail/initiate.hpp"
 #include "mortise/db/bound_sql.hpp"
 #include "mortise/db/detail/transaction_body.hpp"
+#include "mortise/db/prepared_transaction.hpp"
 #include "mortise/db/query_result.hpp"
 #include "mortise/db/server_stats.hpp"
 #include "mortise/db/transaction_mark.hpp"
@@ -60,6 +61,12 @@ protected:
         coro::detail::completion<void(std::exception_ptr, transaction_outcome)> done,
         std::shared_ptr<server_session> session,
         transaction_mark mark
+    );
+    static void start_finish(
+        coro::detail::completion<void(std::exception_ptr, bool)> done,
+        std::shared_ptr<server_session> session,
+        prepared_name name,
+        prepared_end how
     );
     static void start_stop(
         coro::detail::completion<void(error_code)> done, std::shared_ptr<server_session> session
@@ -139,6 +146,85 @@ public:
         };
         coro::detail::refuse_owning_work<Work, decltype(begin())>();
         return begin();
+    }
+
+    /// Runs `work(Connection&)`, which gives an `asio::awaitable<bool>`, as `async_run` does. If it
+    /// gives true, its transaction is prepared under this name, instead of a commit: it survives
+    /// the connection, the session and the server, and keeps its locks until `async_finish` ends
+    /// it. If it gives false, the transaction is committed at once.
+    ///
+    /// The first phase of two-phase commit. What is left prepared blocks others without a limit of
+    /// time: keep a record of the name before, and make sure that somebody ends it.
+    ///
+    /// @par Completion   `void(std::exception_ptr, bool)`: whether it was prepared. A closure that
+    ///                   has sent no statement has nothing to prepare.
+    /// @par Errors       As `async_run`; `outcome_unknown` if the answer to the preparation was
+    ///                   lost: roll it back by `async_finish`. A name that is taken is a failure of
+    ///                   the server's (42710; XAER_DUPID, 1440).
+    /// @par Cancellation As `async_run`; a preparation goes on as a commit does.
+    /// @par Threads      As `async_run`.
+    /// @par Lifetimes    As `async_run`. At MariaDB the connection of the transaction can do
+    ///                   nothing else until `async_finish`, nor can another one end the transaction
+    ///                   meanwhile: without `async_finish` it is closed after `prepared_max`.
+    /// @par Cost         At PostgreSQL a round trip for the preparation, at MariaDB and MySQL one
+    ///                   to begin and one for the preparation; a forced write of the server.
+    template <class Work, class Token = asio::deferred_t>
+        requires std::invocable < std::decay_t<Work>
+    &, Connection& > auto async_prepare(
+                         prepared_name name,
+                         Work&& work,
+                         transaction_options options = {},
+                         Token&& token = Token{}
+                     ) {
+        using kept = std::decay_t<Work>;
+        using body = detail::preparing_body<Connection, kept>;
+        MORTISE_ASSERT(options.attempts_max >= 1 && !name.empty());
+        const auto begin = [&] {
+            return coro::detail::async_start<void(std::exception_ptr, bool)>(
+                get_executor(),
+                std::forward<Token>(token),
+                [](typename body::completion done,
+                   const std::shared_ptr<detail::server_session>& session,
+                   prepared_name called,
+                   transaction_options with,
+                   kept todo) {
+                    detail::start_transaction(
+                        session,
+                        with,
+                        std::make_shared<body>(std::move(done), std::move(todo), std::move(called))
+                    );
+                },
+                session(),
+                std::move(name),
+                options,
+                std::forward<Work>(work)
+            );
+        };
+        coro::detail::refuse_owning_work<Work, decltype(begin())>();
+        return begin();
+    }
+
+    /// Ends a transaction that was prepared, by this session or by another one.
+    ///
+    /// @par Completion   `void(std::exception_ptr, bool)`: whether the server had it. One that it
+    ///                   does not have was ended before, or is not prepared yet; at MariaDB another
+    ///                   connection may hold it.
+    /// @par Errors       As a statement by itself. After `outcome_unknown` ask again.
+    /// @par Cancellation terminal, partial, total, all alike: a wait for a connection ends. What
+    ///                   was sent goes on, and is awaited for `cancel_max`.
+    /// @par Threads      Any. Completes by post to the handler's executor, never from inside.
+    /// @par Cost         A round trip, and a forced write of the server.
+    template <class Token = asio::deferred_t>
+    auto async_finish(prepared_name name, prepared_end how, Token&& token = Token{}) {
+        MORTISE_ASSERT(!name.empty());
+        return coro::detail::async_start<void(std::exception_ptr, bool)>(
+            get_executor(),
+            std::forward<Token>(token),
+            &server_handle::start_finish,
+            session(),
+            std::move(name),
+            how
+        );
     }
 
     /// Runs one statement by itself, which is committed when this completes. All else as for

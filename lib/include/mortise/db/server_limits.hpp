@@ -30,6 +30,9 @@ public:
     /// How long the server may take to begin or to commit a transaction, before the connection is
     /// given up.
     std::chrono::milliseconds answer_max{30'000};
+    /// How long a connection that alone can end what it has prepared waits for that, before it is
+    /// closed: then any other can. Of MariaDB; see `server_database::async_prepare`.
+    std::chrono::milliseconds prepared_max{10'000};
     /// A connection that has lived for longer is replaced, when no transaction uses it.
     std::chrono::milliseconds lifetime_max{1'800'000};
     /// A connection that was idle for longer is asked for a sign of life before it is used.

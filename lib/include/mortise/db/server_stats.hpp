@@ -14,6 +14,7 @@ struct server_stats {
     /// Those that ended before a cancelled statement was answered.
     std::uint64_t connections_abandoned = 0;
     std::uint64_t committed = 0;
+    std::uint64_t prepared = 0;  ///< Transactions that `async_prepare` has left prepared.
     std::uint64_t rolled_back = 0;
     std::uint64_t repeated = 0;         ///< Attempts that came after a failed one.
     std::uint64_t commits_unknown = 0;  ///< Commits whose answer was lost.

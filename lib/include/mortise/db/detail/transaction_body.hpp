@@ -3,6 +3,7 @@
 #define MORTISE_DB_DETAIL_TRANSACTION_BODY_HPP
 
 #include "mortise/coro/detail/completion.hpp"
+#include "mortise/db/prepared_transaction.hpp"
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -44,6 +45,12 @@ public:
     /// Sends the running closure a signal, which it hears whatever it waits for. Call it on
     /// `executor()`.
     virtual void stop() = 0;
+    /// Under which name it can be prepared; empty: it is committed.
+    virtual prepared_name name() const { return {}; }
+    /// Whether the transaction is to be prepared, as the closure has told at its end.
+    virtual bool prepares() const noexcept { return false; }
+    /// Hears that it was.
+    virtual void note_prepared() noexcept {}
     /// Destroys the closure.
     virtual void finish() noexcept = 0;
     /// Gives the caller the value of the last run, or the failure. The body is of no use after it.
@@ -100,7 +107,7 @@ public:
 
     void deliver(std::exception_ptr failure) override {
         auto done = std::move(done_);
-        auto value = std::move(value_);
+        auto value = take_value();
         if constexpr (is_void)
             done.complete(std::move(failure));
         else if (failure || !value)
@@ -113,6 +120,8 @@ protected:
     using kept_value = std::optional<std::conditional_t<is_void, nothing, value_type>>;
     /// The value of the last run, if it has ended well.
     const kept_value& value() const noexcept { return value_; }
+    /// What the caller gets.
+    virtual kept_value take_value() { return std::move(value_); }
 
 private:
     static asio::awaitable<void>
@@ -129,6 +138,31 @@ private:
     std::optional<Work> work_;
     kept_value value_;
     asio::cancellation_signal stop_;
+};
+
+/// A closure that tells whether its transaction is to be prepared, for a caller who is told whether
+/// it was.
+template <class Connection, class Work>
+class preparing_body final : public typed_transaction_body<Connection, Work> {
+    using base = typed_transaction_body<Connection, Work>;
+    static_assert(
+        std::is_same_v<typename base::value_type, bool>, "the closure gives an awaitable<bool>"
+    );
+
+public:
+    preparing_body(typename base::completion done, Work&& work, prepared_name name)
+        : base(std::move(done), std::move(work)), name_(std::move(name)) {}
+
+    prepared_name name() const override { return name_; }
+    bool prepares() const noexcept override { return this->value().value_or(false); }
+    void note_prepared() noexcept override { prepared_ = true; }
+
+protected:
+    typename base::kept_value take_value() override { return prepared_; }
+
+private:
+    const prepared_name name_;
+    bool prepared_ = false;
 };
 
 }  // namespace mortise::db::detail
