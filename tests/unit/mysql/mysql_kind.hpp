@@ -3,10 +3,12 @@
 #define MORTISE_TESTS_UNIT_MYSQL_MYSQL_KIND_HPP
 
 #include "mortise/db/mysql.hpp"
+#include "mortise/txn/xa_mysql.hpp"
 #include "support/mariadb_server.hpp"
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 namespace mortise::test {
 
@@ -54,6 +56,10 @@ struct session_kind {
     static constexpr const char* table_options = " ENGINE=InnoDB";
     static constexpr const char* conflict = "SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213";
     static error_code conflict_code() { return db::mysql_error(1213); }
+    template <class... Arguments>
+    static auto xa_participant(Arguments&&... arguments) {
+        return txn::xa_mysql(std::forward<Arguments>(arguments)...);
+    }
     /// A name of a transaction that is prepared; empty if there is none.
     static constexpr const char* prepared_any = "XA RECOVER";
     static constexpr const char* prepare_text = "XA PREPARE";

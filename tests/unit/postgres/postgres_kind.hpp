@@ -3,10 +3,12 @@
 #define MORTISE_TESTS_UNIT_POSTGRES_POSTGRES_KIND_HPP
 
 #include "mortise/db/postgres.hpp"
+#include "mortise/txn/xa_postgres.hpp"
 #include "support/postgres_server.hpp"
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 namespace mortise::test {
 
@@ -47,6 +49,10 @@ struct session_kind {
     static constexpr const char* table_options = "";
     static constexpr const char* conflict = "DO $$ BEGIN RAISE SQLSTATE '40001'; END $$";
     static error_code conflict_code() { return db::postgres_error("40001"); }
+    template <class... Arguments>
+    static auto xa_participant(Arguments&&... arguments) {
+        return txn::xa_postgres(std::forward<Arguments>(arguments)...);
+    }
     /// A name of a transaction that is prepared; empty if there is none.
     static constexpr const char* prepared_any = "SELECT gid FROM pg_prepared_xacts LIMIT 1";
     static constexpr const char* prepare_text = "PREPARE TRANSACTION";

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: BSL-1.0
+// Transactions whose branches are prepared at a database server: money between two accounts.
+#include "mortise/store_types.hpp"
+#include "mortise/txn/coordinator.hpp"
+#include "support/scratch_folder.hpp"
+#include "support/statement_proxy.hpp"
+#include "unit/session/session_world.hpp"
+
+#include <boost/asio/use_awaitable.hpp>
+#include <gtest/gtest.h>
+
+#include <charconv>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace mortise::test::xa_participant_test {
+namespace {
+
+using connection = session_kind::connection;
+using deed = statement_proxy::deed;
+using std::chrono::milliseconds;
+
+int number_in(const std::string& text) {
+    int number = 0;
+    std::from_chars(text.data(), text.data() + text.size(), number);
+    return number;
+}
+
+/// Adds the payload to an account. Refuses to leave less than nothing.
+class adds_payload {
+public:
+    explicit adds_payload(int account) : account_(account) {}
+
+    asio::awaitable<txn::reply> operator()(connection& on, const txn::call& request) const {
+        const auto text =
+            session_kind::marked("UPDATE account SET cents = cents + ? WHERE id = ? AND cents >= ?"
+            );
+        const auto cents = number_in(request.payload);
+        auto adding = on.query(text, cents, account_, -cents);
+        const auto added = co_await std::move(adding);
+        if (added.affected == 0)
+            co_return txn::reply::refused("not enough money");
+        co_return txn::reply::done();
+    }
+
+private:
+    int account_;
+};
+
+class XaParticipant : public testing::Test {
+protected:
+    ~XaParticipant() override {
+        stop();
+        EXPECT_EQ(world.sql(session_kind::prepared_any), "") << "left prepared";
+    }
+
+    /// Both participants use this session, the second one by another place if there is one.
+    void open(std::optional<session_kind::config> second = std::nullopt) {
+        const auto at = world.context.get_executor();
+        from = std::make_shared<session_world::session>(at, world.config());
+        to = std::make_shared<session_world::session>(at, second ? *second : world.config());
+        txn::coordinator_config config;
+        config.log = folder.path() / "log.db";
+        config.participants.emplace(
+            "from", session_kind::xa_participant(from, adds_payload(1), 4u)
+        );
+        config.participants.emplace("to", session_kind::xa_participant(to, adds_payload(2), 4u));
+        config.retry_first = milliseconds(2);
+        config.retry_max = milliseconds(20);
+        config.call_max = milliseconds(2'000);
+        coordinator.emplace(at, std::move(config));
+    }
+    session_kind::config through_proxy() {
+        proxy =
+            std::make_unique<statement_proxy>(world.context.get_executor(), world.server().port());
+        auto config = world.config();
+        session_kind::place(config, proxy->port());
+        return config;
+    }
+
+    txn::outcome transfer(int cents) {
+        txn::transaction transaction;
+        transaction.add("from", std::to_string(-cents));
+        transaction.add("to", std::to_string(cents));
+        return world.run(coordinator->async_run(std::move(transaction), asio::use_awaitable));
+    }
+    /// Waits until every branch is finished.
+    void settle(const txn::outcome& of) {
+        bool ended = false;
+        coordinator->async_settle(of.gid(), [&](error_code failed, const txn::outcome&) {
+            EXPECT_FALSE(failed) << failed.message();
+            ended = true;
+        });
+        EXPECT_TRUE(world.reaches([&] { return ended; }));
+    }
+    void stop() {
+        if (!coordinator)
+            return;
+        bool stopped = false;
+        coordinator->async_stop([&](error_code) { stopped = true; });
+        EXPECT_TRUE(world.reaches([&] { return stopped; }));
+        coordinator.reset();
+    }
+    std::string both() const { return world.cents(1) + " " + world.cents(2); }
+
+    session_world world;
+    const scratch_folder folder;
+    std::unique_ptr<statement_proxy> proxy;
+    std::shared_ptr<session_world::session> from;
+    std::shared_ptr<session_world::session> to;
+    std::optional<txn::coordinator> coordinator;
+};
+
+TEST_F(XaParticipant, MovesMoney) {
+    open();
+    for (int i = 1; i <= 3; ++i) {
+        const auto outcome = transfer(10);
+        EXPECT_TRUE(outcome.confirmed()) << outcome.text();
+        settle(outcome);
+        EXPECT_EQ(both(), std::to_string(100 - 10 * i) + " " + std::to_string(100 + 10 * i));
+    }
+}
+
+TEST_F(XaParticipant, ARefusalUndoesTheOtherBranch) {
+    open();
+    const auto outcome = transfer(101);
+    EXPECT_TRUE(outcome.cancelled());
+    EXPECT_EQ(outcome.text(), "not enough money");
+    settle(outcome);
+    EXPECT_EQ(both(), "100 100");
+    const auto next = transfer(100);
+    EXPECT_TRUE(next.confirmed()) << "nothing holds the rows: " << next.text();
+    settle(next);
+    EXPECT_EQ(both(), "0 200");
+}
+
+TEST_F(XaParticipant, LostAnswersToThePreparationDoTheWorkOnce) {
+    for (const auto how : {deed::cut, deed::cut_answer}) {
+        open(through_proxy());
+        proxy->at(session_kind::prepare_text, how);
+        const auto before = std::stoi(world.cents(2));
+        const auto outcome = transfer(10);
+        EXPECT_TRUE(outcome.confirmed()) << outcome.text();
+        settle(outcome);
+        EXPECT_FALSE(proxy->pending());
+        EXPECT_EQ(both(), std::to_string(190 - before) + " " + std::to_string(before + 10));
+        stop();
+    }
+}
+
+TEST_F(XaParticipant, LostAnswersToTheCommitAreAskedForAgain) {
+    for (const auto how : {deed::cut, deed::cut_answer}) {
+        open(through_proxy());
+        proxy->at(session_kind::commit_prepared_text, how);
+        const auto before = std::stoi(world.cents(2));
+        const auto outcome = transfer(10);
+        EXPECT_TRUE(outcome.confirmed()) << outcome.text();
+        settle(outcome);
+        EXPECT_FALSE(proxy->pending());
+        EXPECT_EQ(both(), std::to_string(190 - before) + " " + std::to_string(before + 10));
+        stop();
+    }
+}
+
+// As after the end of a coordinator, whose sessions end with it.
+TEST_F(XaParticipant, AnotherCoordinatorFinishesWhatIsDecided) {
+    open(through_proxy());
+    proxy->at(session_kind::commit_prepared_text, deed::stall);
+    const auto outcome = transfer(10);
+    EXPECT_TRUE(outcome.confirmed()) << outcome.text();
+    stop();
+    to.reset();
+    from.reset();
+    proxy.reset();
+    open();
+    settle(outcome);
+    EXPECT_EQ(both(), "90 110");
+}
+
+class XaCalls : public XaParticipant {
+protected:
+    XaCalls() {
+        open();
+        participant = session_kind::xa_participant(from, adds_payload(1), 4u);
+        request.gid = {random_id::draw().low, 1};  // the table outlives the test
+        request.branch = 1;
+        request.attempt = 1;
+        request.term = 9;
+        request.payload = "5";
+    }
+
+    error_code code_of_call(txn::operation type, std::uint32_t attempt = 1) {
+        request.type = type;
+        request.attempt = attempt;
+        const auto got = world.run(participant->carry_out(request));
+        if (!got)
+            return got.error();
+        EXPECT_EQ(got->type, txn::reply::verdict::done);
+        return {};
+    }
+
+    std::shared_ptr<txn::participant> participant;
+    txn::call request;
+};
+
+TEST_F(XaCalls, RepeatedCallsDoTheirWorkOnce) {
+    EXPECT_FALSE(code_of_call(txn::operation::try_));
+    EXPECT_EQ(world.cents(1), "100");
+    EXPECT_FALSE(code_of_call(txn::operation::try_, 2));
+    EXPECT_FALSE(code_of_call(txn::operation::confirm));
+    EXPECT_FALSE(code_of_call(txn::operation::confirm));
+    EXPECT_EQ(world.cents(1), "105");
+    EXPECT_EQ(code_of_call(txn::operation::cancel), txn::errc::conflict);
+    EXPECT_EQ(code_of_call(txn::operation::try_), txn::errc::late_try);
+    EXPECT_EQ(world.cents(1), "105");
+}
+
+TEST_F(XaCalls, ACancelThatCameFirstRefusesItsTry) {
+    EXPECT_FALSE(code_of_call(txn::operation::cancel));
+    EXPECT_EQ(code_of_call(txn::operation::try_), txn::errc::late_try);
+    EXPECT_EQ(code_of_call(txn::operation::try_, 2), txn::errc::late_try);
+    EXPECT_EQ(code_of_call(txn::operation::confirm), txn::errc::conflict);
+    EXPECT_FALSE(code_of_call(txn::operation::cancel));
+    EXPECT_EQ(world.cents(1), "100");
+}
+
+TEST_F(XaCalls, ATryThatWasCancelledIsNotDoneAgain) {
+    EXPECT_FALSE(code_of_call(txn::operation::try_));
+    EXPECT_FALSE(code_of_call(txn::operation::cancel));
+    EXPECT_EQ(code_of_call(txn::operation::try_), txn::errc::late_try);
+    EXPECT_EQ(world.cents(1), "100");
+}
+
+TEST_F(XaCalls, AConfirmOfABranchThatSomebodyRolledBackIsNoSuccess) {
+    EXPECT_FALSE(code_of_call(txn::operation::try_));
+    const auto name = txn::prepared_name_of(request);
+    EXPECT_TRUE(world.run(from->async_finish(name, db::prepared_end::roll_back, asio::use_awaitable)
+    ));
+    EXPECT_EQ(code_of_call(txn::operation::confirm), txn::errc::unknown_branch);
+    EXPECT_EQ(code_of_call(txn::operation::confirm), txn::errc::unknown_branch);
+    EXPECT_EQ(world.cents(1), "100");
+}
+
+TEST_F(XaCalls, AnotherBranchOrTermIsAnotherTransaction) {
+    const auto first = txn::prepared_name_of(request);
+    request.term = 10;
+    const auto other_term = txn::prepared_name_of(request);
+    request.branch = 2;
+    const auto other_branch = txn::prepared_name_of(request);
+    EXPECT_NE(first, other_term);
+    EXPECT_NE(other_term, other_branch);
+    EXPECT_EQ(first.global(), other_branch.global());
+}
+
+}  // namespace
+}  // namespace mortise::test::xa_participant_test

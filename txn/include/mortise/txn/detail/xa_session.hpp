@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TXN_DETAIL_XA_SESSION_HPP
+#define MORTISE_TXN_DETAIL_XA_SESSION_HPP
+
+#include "mortise/db/server_database.hpp"
+#include "mortise/txn/error.hpp"
+#include "mortise/txn/resource_manager.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/deferred.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <utility>
+
+namespace mortise::txn::detail {
+
+/// The statements with which a kind of server notes branches. Their parameters are the log, the
+/// number, the term and the branch.
+struct xa_statements {
+    const char* check;   ///< Gives a text if the server cannot prepare transactions: what to do.
+    const char* find;    ///< Fails if the table is not there.
+    const char* make;    ///< Makes the table.
+    const char* work;    ///< Notes the branch as worked; fails if it is noted already.
+    const char* close;   ///< Notes the branch as closed, unless it is noted.
+    const char* look;    ///< Gives the note.
+    error_code missing;  ///< There is no such table.
+    error_code noted;    ///< The key is there already.
+};
+
+inline error_code code_of(const std::exception_ptr& failure) {
+    try {
+        if (failure)
+            std::rethrow_exception(failure);
+    } catch (const boost::system::system_error& thrown) {
+        return thrown.code();
+    } catch (...) {
+        return errc::call_failed;
+    }
+    return {};
+}
+
+inline db::bound_sql about(const char* statement, const call& of) {
+    return db::bound_sql(
+        statement,
+        static_cast<std::int64_t>(of.gid.log),
+        static_cast<std::int64_t>(of.gid.number),
+        static_cast<std::int64_t>(of.term),
+        static_cast<std::int64_t>(of.branch)
+    );
+}
+
+/// Undoes the transaction of a closure that has told its answer already.
+class undo_work : public std::exception {};
+
+/// What the closure of a try has come to. It lives in the frame of the one who awaits the closure.
+template <class Connection>
+struct xa_attempt {
+    const std::function<asio::awaitable<reply>(Connection&, const call&)>* work = nullptr;
+    const xa_statements* say = nullptr;
+    const call* request = nullptr;
+    reply answer;
+    bool noting = false;  ///< The work is done.
+};
+
+// The closures are classes of plain pointers: g++ 12 destroys lambdas that own something twice.
+template <class Connection>
+struct xa_trying {
+    xa_attempt<Connection>* at;
+    asio::awaitable<bool> operator()(Connection& on) const {
+        auto working = (*at->work)(on, *at->request);
+        at->answer = co_await std::move(working);
+        if (at->answer.type != reply::verdict::done)
+            throw undo_work();
+        at->noting = true;
+        auto noting = on.async_query(about(at->say->work, *at->request));
+        co_await std::move(noting);
+        co_return true;
+    }
+};
+
+template <class Connection>
+struct xa_looking {
+    const xa_statements* say;
+    const call* request;
+    bool close;
+    branch_note* found;
+    asio::awaitable<void> operator()(Connection& on) const {
+        // Waits for a transaction that has noted the branch.
+        auto closing = on.async_query(about(say->close, *request));
+        const auto closed = co_await std::move(closing);
+        if (closed.affected != 0 && !close) {
+            *found = branch_note::nothing;
+            throw undo_work();
+        }
+        auto looking = on.async_query(about(say->look, *request));
+        const auto row = co_await std::move(looking);
+        *found = row.first().integer(0) == 1 ? branch_note::worked : branch_note::closed;
+    }
+};
+
+/// A database server as a resource manager.
+template <class Session, class Connection>
+class xa_session final : public resource_manager {
+public:
+    using work_type = std::function<asio::awaitable<reply>(Connection&, const call&)>;
+
+    xa_session(
+        std::shared_ptr<Session> database,
+        work_type work,
+        const xa_statements& say,
+        db::transaction_options options
+    )
+        : database_(std::move(database)), work_(std::move(work)), say_(say), options_(options) {}
+
+    asio::awaitable<result<reply>> prepare(db::prepared_name name, call request) override {
+        auto opening = open();
+        co_await std::move(opening);
+        xa_attempt<Connection> attempt;
+        attempt.work = &work_;
+        attempt.say = &say_;
+        attempt.request = &request;
+        const xa_trying<Connection> todo{&attempt};
+        auto preparing = database_->async_prepare(
+            std::move(name), todo, options_, asio::as_tuple(asio::deferred)
+        );
+        const auto ended = co_await std::move(preparing);
+        const auto& failure = std::get<0>(ended);
+        if (!failure || attempt.answer.type != reply::verdict::done)
+            co_return std::move(attempt.answer);
+        if (attempt.noting && code_of(failure) == say_.noted)
+            co_return error_code(errc::late_try);
+        std::rethrow_exception(failure);
+    }
+
+    asio::awaitable<result<bool>> finish(db::prepared_name name, db::prepared_end how) override {
+        auto ending = database_->async_finish(std::move(name), how, asio::as_tuple(asio::deferred));
+        const auto ended = co_await std::move(ending);
+        const auto& failure = std::get<0>(ended);
+        if (failure)
+            std::rethrow_exception(failure);
+        co_return std::get<1>(ended);
+    }
+
+    asio::awaitable<result<branch_note>> look(call request, bool close) override {
+        auto opening = open();
+        co_await std::move(opening);
+        branch_note found = branch_note::nothing;
+        const xa_looking<Connection> todo{&say_, &request, close, &found};
+        auto looking = database_->async_run(todo, {}, asio::as_tuple(asio::deferred));
+        const auto ended = co_await std::move(looking);
+        const auto& failure = std::get<0>(ended);
+        if (failure && !is_undone(failure))
+            std::rethrow_exception(failure);
+        co_return found;
+    }
+
+private:
+    static bool is_undone(const std::exception_ptr& failure) {
+        try {
+            std::rethrow_exception(failure);
+        } catch (const undo_work&) {
+            return true;
+        } catch (...) {
+            return false;
+        }
+    }
+
+    // Checks the server, and makes the table if it is not there.
+    asio::awaitable<void> open() {
+        if (open_)
+            co_return;
+        auto checking = database_->query(say_.check);
+        const auto advice = co_await std::move(checking);
+        if (!advice.empty())
+            throw error(mortise::errc::wrong_server, "two-phase commit", advice.first().text(0));
+        auto finding =
+            database_->async_query(db::bound_sql(say_.find), asio::as_tuple(asio::deferred));
+        auto found = co_await std::move(finding);
+        if (std::get<0>(found) && code_of(std::get<0>(found)) != say_.missing)
+            std::rethrow_exception(std::get<0>(found));
+        if (std::get<0>(found)) {
+            auto making =
+                database_->async_query(db::bound_sql(say_.make), asio::as_tuple(asio::deferred));
+            const auto ended = co_await std::move(making);  // others may have been quicker
+            auto again = database_->query(say_.find);
+            const auto there = co_await std::move(again);
+        }
+        open_ = true;
+    }
+
+    const std::shared_ptr<Session> database_;
+    const work_type work_;
+    const xa_statements say_;
+    const db::transaction_options options_;
+    std::atomic<bool> open_{false};
+};
+
+}  // namespace mortise::txn::detail
+
+#endif

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TXN_XA_POSTGRES_HPP
+#define MORTISE_TXN_XA_POSTGRES_HPP
+
+#include "mortise/db/postgres.hpp"
+#include "mortise/db/postgres_error.hpp"
+#include "mortise/txn/detail/xa_session.hpp"
+#include "mortise/txn/xa_participant.hpp"
+
+#include <functional>
+#include <memory>
+#include <utility>
+
+namespace mortise::txn {
+
+/// The work of a branch at PostgreSQL. Its statements run in the transaction that is
+/// prepared then. A reply other than `done`, and an exception, undo it; an exception is a failed
+/// call, which is repeated.
+using postgres_work =
+    std::function<asio::awaitable<reply>(db::postgres_connection& on, const call& request)>;
+
+namespace detail {
+inline const xa_statements& postgres_statements() {
+    static const xa_statements all = {
+        "SELECT 'set max_prepared_transactions to the number of branches that may be prepared at a "
+        "time,'"
+        " || ' and restart the server' WHERE current_setting('max_prepared_transactions')::int = 0",
+        "SELECT 1 FROM mortise_txn_xa LIMIT 0",
+        "CREATE TABLE IF NOT EXISTS mortise_txn_xa (log bigint, number bigint, term bigint,"
+        " branch bigint, state smallint NOT NULL, PRIMARY KEY (log, number, term, branch))",
+        "INSERT INTO mortise_txn_xa VALUES ($1, $2, $3, $4, 1)",
+        "INSERT INTO mortise_txn_xa VALUES ($1, $2, $3, $4, 2) ON CONFLICT DO NOTHING",
+        "SELECT state FROM mortise_txn_xa WHERE log = $1 AND number = $2 AND term = $3"
+        " AND branch = $4",
+        db::postgres_error("42P01"),
+        db::postgres_error("23505"),
+    };
+    return all;
+}
+}  // namespace detail
+
+/// Makes a participant whose branches are transactions of a PostgreSQL server. Link
+/// `mortise::postgres`.
+///
+/// Needs PostgreSQL 14 or newer. Its `max_prepared_transactions`, which is 0 by default, limits how
+/// many branches may be prepared at a time.
+///
+/// It keeps a table `mortise_txn_xa`, made on first use.
+///
+/// @param calls_at_once at most as many as the session has connections (`connections_max`)
+/// @par Errors       A server that cannot do it fails each try by `wrong_server`, with what to do.
+/// @par Lifetimes    The session lives until the last call has ended.
+/// @par Cost         Of a try: the statements of the work, one more, and the preparation. Of a
+///                   confirm one statement, of a cancel a transaction more.
+inline std::shared_ptr<xa_participant> xa_postgres(
+    std::shared_ptr<db::postgres> database,
+    postgres_work work,
+    std::size_t calls_at_once,
+    db::transaction_options options = {}
+) {
+    using manager = detail::xa_session<db::postgres, db::postgres_connection>;
+    return std::make_shared<xa_participant>(
+        std::make_shared<manager>(
+            std::move(database), std::move(work), detail::postgres_statements(), options
+        ),
+        calls_at_once
+    );
+}
+
+}  // namespace mortise::txn
+
+#endif
