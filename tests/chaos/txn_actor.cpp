@@ -10,8 +10,10 @@
 // The first makes COUNT transfers and waits for their end; the second only finishes what it finds.
 // The third makes a transfer whose confirm is refused, and the fourth skips that branch, as an
 // operator does. Each outcome that is told is appended to FOLDER/told, with the transaction's
-// number. The banks are in the same process unless they have URLs.
+// number. The banks are in the same process unless they have URLs: of HTTP, or of a database server
+// at which their branches are prepared. With `xa=yes` fewer transfers are under way.
 #include "chaos/transfer_bank.hpp"
+#include "chaos/xa_bank.hpp"
 #include "mortise/coro/detail/alarm.hpp"
 #include "mortise/coro/time_source.hpp"
 #include "mortise/lock_client.hpp"
@@ -51,8 +53,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int in_flight = 16;
-
 /// A file whose lines survive the process.
 class outcome_file {
 public:
@@ -90,13 +90,17 @@ public:
             );
             locks_ = how.locks;
         }
+        if (given.count("xa") != 0) {
+            in_flight_ = 4;        // two that wait for each other's rows
+            how.call_max = 300ms;  // do not wait for long
+        }
         tcc_.emplace(context_.get_executor(), std::move(how));
     }
 
     int make_transfers(int count) {
         left_ = count;
         asio::post(strand_, [this] {
-            for (int i = 0; i < in_flight; ++i)
+            for (int i = 0; i < in_flight_; ++i)
                 next();
         });
         return run([this] { return left_ == 0 && under_way_ == 0; });
@@ -163,6 +167,10 @@ private:
         const std::map<std::string, std::string>& given
     ) {
         if (const auto url = given.find(name); url != given.end()) {
+#ifdef MORTISE_XA_BANKS
+            if (!url->second.starts_with("http"))
+                return make_xa_bank(context_.get_executor(), url->second);
+#endif
             return std::make_shared<txn::http_participant>(
                 context_.get_executor(), txn::http_client_config(url->second)
             );
@@ -266,6 +274,7 @@ private:
     std::optional<txn::coordinator> tcc_;
     std::minstd_rand random_{static_cast<unsigned>(::getpid())};
     coro::detail::alarm later_;
+    int in_flight_ = 16;
     int left_ = 0;
     int under_way_ = 0;
     bool asked_ = false;

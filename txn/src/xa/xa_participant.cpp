@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mortise/txn/xa_participant.hpp"
 
+#include "mortise/coro/detail/crash_point.hpp"
 #include "mortise/detail/require.hpp"
 #include "mortise/txn/error.hpp"
 
@@ -25,6 +26,7 @@ std::string hexadecimal(std::uint64_t value) {
 // An earlier attempt may have been prepared, with its answer lost on the way. Nothing is decided
 // yet, so it can be rolled back.
 replying try_branch(manager_ptr manager, call request) {
+    MORTISE_CRASH_POINT("xa.try");
     auto name = prepared_name_of(request);
     if (request.attempt > 1) {
         auto undoing = manager->finish(name, prepared_end::roll_back);
@@ -33,12 +35,16 @@ replying try_branch(manager_ptr manager, call request) {
             co_return undone.error();
     }
     auto preparing = manager->prepare(std::move(name), std::move(request));
-    co_return co_await std::move(preparing);
+    auto voted = co_await std::move(preparing);
+    MORTISE_CRASH_POINT("xa.prepared");
+    co_return voted;
 }
 
 replying confirm_branch(manager_ptr manager, call request) {
+    MORTISE_CRASH_POINT("xa.finish");
     auto ending = manager->finish(prepared_name_of(request), prepared_end::commit);
     const auto found = co_await std::move(ending);
+    MORTISE_CRASH_POINT("xa.finished");
     if (!found)
         co_return found.error();
     if (*found)
@@ -58,8 +64,10 @@ replying cancel_branch(manager_ptr manager, call request) {
     const auto found = co_await std::move(ending);
     if (!found)
         co_return found.error();
+    MORTISE_CRASH_POINT("xa.rolled_back");
     auto looking = manager->look(std::move(request), true);
     const auto note = co_await std::move(looking);
+    MORTISE_CRASH_POINT("xa.closed");
     if (!note)
         co_return note.error();
     if (*note == branch_note::worked)

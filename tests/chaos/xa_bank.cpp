@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "chaos/xa_bank.hpp"
+
+#include "mortise/txn/xa_mysql.hpp"
+#include "mortise/txn/xa_postgres.hpp"
+
+#include <cstdint>
+#include <sstream>
+
+namespace mortise::test {
+namespace {
+
+constexpr std::size_t calls_at_once = 8;
+constexpr std::size_t connections_max = 16;
+
+// The numbers are in the text: the two kinds of servers mark parameters in different ways.
+template <class Connection>
+asio::awaitable<txn::reply> move_money(Connection& on, const txn::call& request) {
+    std::string verb;
+    int account = 0;
+    std::int64_t cents = 0;
+    std::istringstream(request.payload) >> verb >> account >> cents;
+    if (verb == "debit")
+        cents = -cents;
+    const auto change = std::to_string(cents);
+    auto moving = on.query(
+        "UPDATE account SET cents = cents + " + change + " WHERE id = " + std::to_string(account) +
+        " AND cents + " + change + " >= 0"
+    );
+    const auto moved = co_await std::move(moving);
+    if (moved.affected == 0)
+        co_return txn::reply::refused("too little");
+    auto noting = on.query(
+        "INSERT INTO ledger VALUES (" + std::to_string(request.gid.number) + ", " +
+        std::to_string(request.branch) + ", " + change + ")"
+    );
+    co_await std::move(noting);
+    co_return txn::reply::done();
+}
+
+}  // namespace
+
+std::shared_ptr<txn::participant>
+make_xa_bank(const asio::any_io_executor& executor, const std::string& url) {
+    if (url.starts_with("postgresql:")) {
+        auto config = db::parse_postgres_url(url);
+        config.connections_max = connections_max;
+        return txn::xa_postgres(
+            std::make_shared<db::postgres>(executor, std::move(config)),
+            &move_money<db::postgres_connection>,
+            calls_at_once
+        );
+    }
+    auto config = db::parse_mysql_url(url);
+    config.connections_max = connections_max;
+    return txn::xa_mysql(
+        std::make_shared<db::mysql>(executor, std::move(config)),
+        &move_money<db::mysql_connection>,
+        calls_at_once
+    );
+}
+
+}  // namespace mortise::test
