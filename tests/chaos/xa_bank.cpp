@@ -38,25 +38,28 @@ asio::awaitable<txn::reply> move_money(Connection& on, const txn::call& request)
     co_return txn::reply::done();
 }
 
+template <class Session, class Config, class Work, class Make>
+std::shared_ptr<txn::participant>
+open_bank(const asio::any_io_executor& executor, Config config, Work work, Make make) {
+    config.connections_max = connections_max;
+    auto session = std::make_shared<Session>(executor, std::move(config));
+    return make(std::move(session), work, calls_at_once, {});
+}
+
 }  // namespace
 
 std::shared_ptr<txn::participant>
 make_xa_bank(const asio::any_io_executor& executor, const std::string& url) {
     if (url.starts_with("postgresql:")) {
-        auto config = db::parse_postgres_url(url);
-        config.connections_max = connections_max;
-        return txn::xa_postgres(
-            std::make_shared<db::postgres>(executor, std::move(config)),
+        return open_bank<db::postgres>(
+            executor,
+            db::parse_postgres_url(url),
             &move_money<db::postgres_connection>,
-            calls_at_once
+            &txn::xa_postgres
         );
     }
-    auto config = db::parse_mysql_url(url);
-    config.connections_max = connections_max;
-    return txn::xa_mysql(
-        std::make_shared<db::mysql>(executor, std::move(config)),
-        &move_money<db::mysql_connection>,
-        calls_at_once
+    return open_bank<db::mysql>(
+        executor, db::parse_mysql_url(url), &move_money<db::mysql_connection>, &txn::xa_mysql
     );
 }
 

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -416,6 +417,24 @@ TEST_F(PostgresSession, RefusesSettingsOutsideOfTheirLimits) {
     EXPECT_TRUE(world.refuses([](config& c) { c.servers[0].port = 0; }));
     EXPECT_TRUE(world.refuses([](config& c) { c.password = std::string("a\0b", 3); }));
     EXPECT_TRUE(world.refuses([](config& c) { c.unacknowledged_max = milliseconds(999); }));
+}
+
+TEST(PostgresXa, AServerThatCannotPrepareSaysWhatToDo) {
+    postgres_server server({"max_prepared_transactions=0"});
+    session_world world(server);
+    const auto session =
+        std::make_shared<db::postgres>(world.context.get_executor(), world.config());
+    const auto work = [](postgres_connection&, const txn::call&) -> asio::awaitable<txn::reply> {
+        co_return txn::reply::done();
+    };
+    const auto participant = txn::xa_postgres(session, work, 1);
+    txn::call request;
+    request.gid = {1, 1};
+    request.branch = request.attempt = 1;
+    const auto failure = world.failure_of(participant->carry_out(request));
+    EXPECT_EQ(code_of(failure), errc::wrong_server);
+    EXPECT_NE(text_of(failure).find("set max_prepared_transactions"), std::string::npos)
+        << text_of(failure);
 }
 
 }  // namespace

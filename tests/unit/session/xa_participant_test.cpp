@@ -104,6 +104,20 @@ protected:
         EXPECT_TRUE(world.reaches([&] { return stopped; }));
         coordinator.reset();
     }
+    /// A connection ends at a statement with this text, before or after it has arrived.
+    void expect_one_transfer_in_spite_of(const char* text) {
+        for (const auto how : {deed::cut, deed::cut_answer}) {
+            open(through_proxy());
+            proxy->at(text, how);
+            const auto before = std::stoi(world.cents(2));
+            const auto outcome = transfer(10);
+            EXPECT_TRUE(outcome.confirmed()) << outcome.text();
+            settle(outcome);
+            EXPECT_FALSE(proxy->pending());
+            EXPECT_EQ(both(), std::to_string(190 - before) + " " + std::to_string(before + 10));
+            stop();
+        }
+    }
     std::string both() const { return world.cents(1) + " " + world.cents(2); }
 
     session_world world;
@@ -138,31 +152,11 @@ TEST_F(XaParticipant, ARefusalUndoesTheOtherBranch) {
 }
 
 TEST_F(XaParticipant, LostAnswersToThePreparationDoTheWorkOnce) {
-    for (const auto how : {deed::cut, deed::cut_answer}) {
-        open(through_proxy());
-        proxy->at(session_kind::prepare_text, how);
-        const auto before = std::stoi(world.cents(2));
-        const auto outcome = transfer(10);
-        EXPECT_TRUE(outcome.confirmed()) << outcome.text();
-        settle(outcome);
-        EXPECT_FALSE(proxy->pending());
-        EXPECT_EQ(both(), std::to_string(190 - before) + " " + std::to_string(before + 10));
-        stop();
-    }
+    expect_one_transfer_in_spite_of(session_kind::prepare_text);
 }
 
 TEST_F(XaParticipant, LostAnswersToTheCommitAreAskedForAgain) {
-    for (const auto how : {deed::cut, deed::cut_answer}) {
-        open(through_proxy());
-        proxy->at(session_kind::commit_prepared_text, how);
-        const auto before = std::stoi(world.cents(2));
-        const auto outcome = transfer(10);
-        EXPECT_TRUE(outcome.confirmed()) << outcome.text();
-        settle(outcome);
-        EXPECT_FALSE(proxy->pending());
-        EXPECT_EQ(both(), std::to_string(190 - before) + " " + std::to_string(before + 10));
-        stop();
-    }
+    expect_one_transfer_in_spite_of(session_kind::commit_prepared_text);
 }
 
 // As after the end of a coordinator, whose sessions end with it.

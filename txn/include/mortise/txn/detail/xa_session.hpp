@@ -73,6 +73,7 @@ template <class Connection>
 struct xa_trying {
     xa_attempt<Connection>* at;
     asio::awaitable<bool> operator()(Connection& on) const {
+        at->noting = false;  // the closure may run again after a conflict
         auto working = (*at->work)(on, *at->request);
         at->answer = co_await std::move(working);
         if (at->answer.type != reply::verdict::done)
