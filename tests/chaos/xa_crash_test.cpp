@@ -141,9 +141,9 @@ protected:
                 EXPECT_EQ(sides[number], 2) << number;
             }
         }
-        std::ifstream told(folder_.path() / "told");
+        std::ifstream outcomes(folder_.path() / "told");
         std::uint64_t number = 0;
-        for (std::string outcome; told >> number >> outcome;)
+        for (std::string outcome; outcomes >> number >> outcome;)
             EXPECT_EQ(sides.count(number) != 0, outcome == "confirmed") << number << ' ' << outcome;
         expect_conserved(sums);
     }

@@ -66,6 +66,7 @@ void server_session::begin(std::shared_ptr<server_task> task) {
 void server_session::keep_prepared(const prepared_name& name, const server_pool::connection& by) {
     if (stopping_)
         return pool_->give_back(by);
+    pool_->give_back(take_prepared(name));  // somebody else has ended what an earlier one held
     auto& kept = prepared_[name];
     kept.by = by;
     kept.limit.set(

@@ -152,6 +152,18 @@ TEST_F(SessionPrepare, SurvivesItsSession) {
     EXPECT_EQ(world.cents(1), "105");
 }
 
+TEST_F(SessionPrepare, ANameThatIsUsedAgainTakesNoConnectionForGood) {
+    auto session = world.open();
+    EXPECT_TRUE(prepare(session, add_prepared(1, 5), name));
+    world.end_connections();
+    auto other = world.open();
+    EXPECT_TRUE(finish_in_the_end(other, name, prepared_end::roll_back));
+    EXPECT_TRUE(prepare(session, add_prepared(1, 5), name));
+    EXPECT_TRUE(finish(session, name, prepared_end::commit));
+    EXPECT_EQ(session.stats().in_use, 0u);
+    EXPECT_EQ(world.cents(1), "105");
+}
+
 // Where a connection holds what it has prepared, it lets go of it: the end may come from elsewhere.
 TEST_F(SessionPrepare, IsForOthersToEndAfterAWhile) {
     const auto time = std::make_shared<coro::virtual_time>(world.context.get_executor());

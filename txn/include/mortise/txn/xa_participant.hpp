@@ -22,7 +22,7 @@ db::prepared_name prepared_name_of(const call& of);
 ///
 /// | call | prepared | not there, noted as worked | not there, closed | not there, no note |
 /// | --- | --- | --- | --- | --- |
-/// | first try | (the database refuses the name) | `late_try` | `late_try` | work, prepare |
+/// | first try | waits for its end | `late_try` | `late_try` | work, prepare |
 /// | later try | roll back; work, prepare | `late_try` | `late_try` | work, prepare |
 /// | confirm | commit | done | `conflict` | `unknown_branch` |
 /// | cancel | roll back, close | `conflict` | done | close |
