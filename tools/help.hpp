@@ -198,6 +198,11 @@ inline constexpr const char* transactions_footer = R"(
 is in the log: a transaction under way may be further. Name a transaction by its gid, or by the
 number at the end of the gid.
 
+`orphans` asks databases (postgresql://, mariadb://, mysql://) which branches of this log are
+prepared there, and shows those that their coordinator does not finish: `unknown` to the log, or of
+a transaction that has ended. A coordinator rolls them back by itself, except those of `confirmed`
+transactions: decide by hand whether they are to be committed (docs/xa.md).
+
 `retry`, `skip` and `force` leave an order in the log, with who gave it and why. A coordinator that
 runs on this host hears of the order at once, carries it out or refuses it, and records the result.
 If none runs, the order stays in the log, and the next coordinator carries it out.
@@ -215,7 +220,8 @@ Examples:
   mortise txn show 42 --log tcc.db
   mortise txn retry 42 --log tcc.db --why "the account is open again"
   mortise txn skip 42 --branch 2 --log tcc.db --why "paid by hand, ticket 4711"
-  mortise txn force 43 --log tcc.db --why "the customer left")";
+  mortise txn force 43 --log tcc.db --why "the customer left"
+  mortise txn orphans --log tcc.db postgresql://bank@db1/bank mariadb://bank@db2/bank)";
 
 inline constexpr const char* txn_ls = "Show the transactions that have not ended";
 inline constexpr const char* txn_show = "Show one transaction in full";
@@ -224,6 +230,8 @@ inline constexpr const char* txn_retry =
 inline constexpr const char* txn_skip = "Treat a stuck branch as finished, although it is not";
 inline constexpr const char* txn_adopt =
     "Continue with a log that is an old copy; settle by hand what was decided since";
+inline constexpr const char* txn_orphans =
+    "Show branches that are prepared at databases, and that no transaction will finish";
 inline constexpr const char* txn_force =
     "Cancel a transaction that is not decided; skip the stuck branches of one that is";
 

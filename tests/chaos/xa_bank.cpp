@@ -43,7 +43,9 @@ std::shared_ptr<txn::participant>
 open_bank(const asio::any_io_executor& executor, Config config, Work work, Make make) {
     config.connections_max = connections_max;
     auto session = std::make_shared<Session>(executor, std::move(config));
-    return make(std::move(session), work, calls_at_once, {});
+    return make(
+        std::move(session), work, calls_at_once, {}, txn::xa_participant::notes_kept_default
+    );
 }
 
 }  // namespace

@@ -6,15 +6,12 @@
 
 #include <sqlite3.h>
 
-#include <chrono>
 #include <functional>
 #include <stdexcept>
 #include <utility>
 
 namespace mortise::test {
 namespace {
-
-constexpr std::chrono::milliseconds answer_max{400};
 
 /// A bank as one process sees it.
 class distant_bank final : public txn::participant {
@@ -25,7 +22,8 @@ public:
         std::function<result<txn::reply>()> asked = [&bank = bank_, call = std::move(call)] {
             return bank.answer(call);
         };
-        auto calling = sim::rpc<txn::reply>(caller_, bank_.host(), std::move(asked), answer_max);
+        auto calling =
+            sim::rpc<txn::reply>(caller_, bank_.host(), std::move(asked), bank_.answer_max);
         co_return co_await std::move(calling);
     }
 
@@ -34,17 +32,13 @@ private:
     sim::process& caller_;
 };
 
-asio::awaitable<void> be_there(sim::process&) {
-    co_return;
-}
-
 }  // namespace
 
 void txn_bank::closer::operator()(sqlite3* database) const noexcept {
     ::sqlite3_close_v2(database);
 }
 
-txn_bank::txn_bank(sim::world& in, std::string name) : host_(in.add_process(std::move(name))) {
+txn_bank::txn_bank(sim::world& in, std::string name) : simulated_bank(in, std::move(name)) {
     sqlite3* opened = nullptr;
     const int code = ::sqlite3_open(":memory:", &opened);
     file_.reset(opened);
@@ -54,7 +48,6 @@ txn_bank::txn_bank(sim::world& in, std::string name) : host_(in.add_process(std:
     on_->run("BEGIN");
     transfer_ledger::prepare(*on_);
     on_->run("COMMIT");
-    host_.run(&be_there);
 }
 
 txn_bank::~txn_bank() = default;

@@ -3,9 +3,7 @@
 #define MORTISE_TESTS_SIM_TXN_BANK_HPP
 
 #include "mortise/db/connection.hpp"
-#include "mortise/sim/process.hpp"
-#include "mortise/txn/participant.hpp"
-#include "support/transfer_ledger.hpp"
+#include "sim/simulated_bank.hpp"
 
 #include <memory>
 #include <string>
@@ -14,31 +12,24 @@ struct sqlite3;
 
 namespace mortise::test {
 
-/// A bank on its own machine in a simulated world, reached by messages. What it has committed
-/// survives every crash.
-class txn_bank {
+/// A bank that makes reservations, behind the barrier of an SQLite database.
+class txn_bank final : public simulated_bank {
 public:
     txn_bank(sim::world& in, std::string name);
-    ~txn_bank();
-    txn_bank(const txn_bank&) = delete;
-    txn_bank& operator=(const txn_bank&) = delete;
+    ~txn_bank() override;
 
-    sim::process& host() noexcept { return host_; }
-
-    /// The participant as a coordinator in `caller` sees it.
-    std::shared_ptr<txn::participant> seen_from(sim::process& caller);
+    std::shared_ptr<txn::participant> seen_from(sim::process& caller) override;
 
     /// Carries out the call at once.
     result<txn::reply> answer(const txn::call& call);
 
-    transfer_ledger::books read() { return transfer_ledger::read(*on_); }
+    transfer_ledger::books read() override { return transfer_ledger::read(*on_); }
 
 private:
     struct closer {
         void operator()(sqlite3* database) const noexcept;
     };
 
-    sim::process& host_;
     std::unique_ptr<sqlite3, closer> file_;
     std::unique_ptr<db::connection> on_;
 };

@@ -35,6 +35,8 @@ void txn_nemesis::plan_next() {
 
 void txn_nemesis::strike() {
     ++faults_;
+    if (orphans_ && world_.random().chance(0.1))
+        return leave_orphan();
     const auto span = world_.random().around(milliseconds(1'200));
     switch (world_.random().below(8)) {
     case 0:
@@ -78,7 +80,7 @@ void txn_nemesis::hit_site(clock::duration span) {
 }
 
 void txn_nemesis::hit_bank(clock::duration span) {
-    sim::process& bank = world_.random().chance(0.5) ? floor_.here.host() : floor_.there.host();
+    sim::process& bank = world_.random().chance(0.5) ? floor_.here->host() : floor_.there->host();
     if (world_.random().chance(0.6))
         return restart_later(bank, span);
     bank.pause();
@@ -102,8 +104,8 @@ void txn_nemesis::hit_locks(clock::duration span) {
 void txn_nemesis::hit_network(clock::duration span) {
     sim::process& site = any_site();
     sim::process& far = world_.random().chance(0.3)   ? floor_.locks.host()
-                        : world_.random().chance(0.5) ? floor_.here.host()
-                                                      : floor_.there.host();
+                        : world_.random().chance(0.5) ? floor_.here->host()
+                                                      : floor_.there->host();
     auto& net = world_.net();
     const auto way = world_.random().below(5);
     world_.say("the network to " + far.name() + " fails, way " + std::to_string(way));
@@ -141,12 +143,26 @@ void txn_nemesis::hit_disk(clock::duration span) {
     world_.after(span, [this] { floor_.disk.fail_at = 0; });
 }
 
+// As a log leaves them that has lost its last transactions, or one that is not in this world.
+void txn_nemesis::leave_orphan() {
+    constexpr std::uint64_t beyond = 1'000'000;
+    auto& bank = world_.random().chance(0.5) ? *floor_.here : *floor_.there;
+    const bool foreign = world_.random().chance(0.5);
+    if (!foreign && floor_.log_id == 0)
+        return;
+    auto& count = foreign ? floor_.foreign : floor_.orphans;
+    const auto number = beyond + count;
+    if (bank.leave_orphan({foreign ? txn_floor::foreign_log : floor_.log_id, number}))
+        ++count;
+    world_.say("an orphan is left at " + bank.host().name());
+}
+
 void txn_nemesis::stop() {
     world_.net().usual().delay_mean = milliseconds(1);
     world_.net().heal();  // every link has the usual settings now
     floor_.disk.fail_at = 0;
     for (sim::process* const each :
-         {&floor_.here.host(), &floor_.there.host(), &floor_.locks.host()}) {
+         {&floor_.here->host(), &floor_.there->host(), &floor_.locks.host()}) {
         if (!each->alive())
             each->restart();
         each->resume();

@@ -13,8 +13,9 @@ namespace mortise::test {
 /// Causes faults of coordinators, banks, locks, disk and network, until it is stopped.
 class txn_nemesis {
 public:
-    txn_nemesis(sim::world& in, std::vector<sim::process*> sites, txn_floor& floor)
-        : world_(in), sites_(std::move(sites)), floor_(floor) {}
+    /// @param orphans also leaves branches prepared that no transaction needs
+    txn_nemesis(sim::world& in, std::vector<sim::process*> sites, txn_floor& floor, bool orphans)
+        : world_(in), sites_(std::move(sites)), floor_(floor), orphans_(orphans) {}
 
     void rage_until(clock::time_point end);
     /// Ends all faults.
@@ -30,12 +31,14 @@ private:
     void hit_locks(clock::duration span);
     void hit_network(clock::duration span);
     void hit_disk(clock::duration span);
+    void leave_orphan();
     void restart_later(sim::process& process, clock::duration span);
     sim::process& any_site();
 
     sim::world& world_;
     const std::vector<sim::process*> sites_;
     txn_floor& floor_;
+    const bool orphans_;
     clock::time_point end_;
     std::uint64_t faults_ = 0;
 };

@@ -3,9 +3,11 @@
 
 #include "chaos/looked_at_file.hpp"
 #include "mortise/sim/world.hpp"
+#include "sim/txn_bank.hpp"
 #include "sim/txn_floor.hpp"
 #include "sim/txn_nemesis.hpp"
 #include "sim/txn_site.hpp"
+#include "sim/xa_bank.hpp"
 
 #include <chrono>
 #include <cstdio>
@@ -26,9 +28,28 @@ using std::chrono::seconds;
 constexpr minutes peace_max{5};
 constexpr hours aftermath{6};  // until the last repeated message has come
 
+std::unique_ptr<simulated_bank> reserving_bank(sim::world& in, std::string name) {
+    return std::make_unique<txn_bank>(in, std::move(name));
+}
+
+// As PostgreSQL tells ages, and MariaDB does not.
+std::unique_ptr<simulated_bank> telling_bank(sim::world& in, std::string name) {
+    return std::make_unique<xa_bank>(in, std::move(name), xa_bank::ages::told);
+}
+
+std::unique_ptr<simulated_bank> silent_bank(sim::world& in, std::string name) {
+    return std::make_unique<xa_bank>(in, std::move(name), xa_bank::ages::unknown);
+}
+
 class txn_run {
 public:
-    txn_run(std::uint64_t seed, bool trace) : world_(seed), floor_(world_) {
+    txn_run(std::uint64_t seed, txn_banks banks, bool trace)
+        : world_(seed),
+          floor_(
+              world_,
+              banks == txn_banks::prepare ? &telling_bank : &reserving_bank,
+              banks == txn_banks::prepare && seed % 3 != 0 ? &silent_bank : &reserving_bank
+          ) {
         if (trace)
             world_.listen([this](clock::time_point when, std::string_view text) {
                 print(when, text);
@@ -43,7 +64,8 @@ public:
             );
             sites_.back()->run([this](sim::process& self) { return txn_site::main(floor_, self); });
         }
-        nemesis_ = std::make_unique<txn_nemesis>(world_, sites_, floor_);
+        nemesis_ =
+            std::make_unique<txn_nemesis>(world_, sites_, floor_, banks == txn_banks::prepare);
     }
     ~txn_run() { world_.end(); }
     txn_run(const txn_run&) = delete;
@@ -66,6 +88,7 @@ public:
             ++(confirmed ? out.confirmed : out.cancelled);
         out.errors = floor_.errors;
         out.faults = nemesis_->faults();
+        out.orphans = floor_.orphans + floor_.foreign;
         return out;
     }
 
@@ -107,11 +130,23 @@ private:
             while (row.step())
                 confirmed.insert(row.integer(0));
         }
-        floor_.verdict += judge_books(floor_.here.read(), floor_.there.read(), confirmed);
+        judge_prepared();
+        floor_.verdict += judge_books(floor_.here->read(), floor_.there->read(), confirmed);
         for (const auto& [number, was_confirmed] : floor_.outcomes) {
             if (confirmed.contains(static_cast<std::int64_t>(number)) != was_confirmed)
                 floor_.fail(std::to_string(number) + " was told otherwise");
         }
+    }
+
+    void judge_prepared() {
+        const auto all = [this](std::uint64_t log) {
+            return floor_.here->prepared_of(log) + floor_.there->prepared_of(log);
+        };
+        if (floor_.log_id != 0 && all(floor_.log_id) != 0)
+            floor_.fail(std::to_string(all(floor_.log_id)) + " branches are left prepared");
+        const auto foreign = all(txn_floor::foreign_log);
+        if (foreign != floor_.foreign)
+            floor_.fail("a branch of another log was touched");
     }
 
     sim::world world_;
@@ -122,8 +157,8 @@ private:
 
 }  // namespace
 
-txn_sim_outcome run_txn_scenario(std::uint64_t seed, bool trace) {
-    return txn_run(seed, trace).go();
+txn_sim_outcome run_txn_scenario(std::uint64_t seed, txn_banks banks, bool trace) {
+    return txn_run(seed, banks, trace).go();
 }
 
 }  // namespace mortise::test

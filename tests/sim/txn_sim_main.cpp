@@ -21,6 +21,7 @@ struct settings {
     double seconds = 0;  ///< If not zero: run as many seeds as fit into that time.
     std::uint64_t twice_every = 20;
     std::string bug;
+    bool xa = false;
     bool trace = false;
     bool verbose = false;
 };
@@ -30,11 +31,12 @@ unsigned long long wide(std::uint64_t value) {
 }
 
 std::string judge_run(const settings& how, std::uint64_t seed, txn_sim_outcome& out) {
-    out = run_txn_scenario(seed, how.trace);
+    const auto banks = how.xa ? txn_banks::prepare : txn_banks::reserve;
+    out = run_txn_scenario(seed, banks, how.trace);
     if (!out.verdict.empty())
         return out.verdict;
     if (how.twice_every != 0 && seed % how.twice_every == 0 &&
-        run_txn_scenario(seed).event_hash != out.event_hash)
+        run_txn_scenario(seed, banks).event_hash != out.event_hash)
         return "the second run of this seed was another one\n";
     return {};
 }
@@ -64,13 +66,18 @@ int run_all(const settings& how) {
                 std::printf("found %s at seed %llu\n", how.bug.c_str(), wide(seed));
                 return 0;
             }
-            std::printf("replay with: ./run sim txn --seed %llu --trace\n", wide(seed));
+            std::printf(
+                "replay with: ./run sim txn%s --seed %llu --trace\n",
+                how.xa ? " --xa" : "",
+                wide(seed)
+            );
             return 1;
         }
         sum.steps += out.steps;
         sum.confirmed += out.confirmed;
         sum.cancelled += out.cancelled;
         sum.faults += out.faults;
+        sum.orphans += out.orphans;
     }
     std::printf(
         "%llu seeds in %.1f s: %llu steps, %llu transfers confirmed, %llu cancelled, %llu faults\n",
@@ -86,8 +93,9 @@ int run_all(const settings& how) {
         return 1;
     }
     constexpr std::uint64_t enough = 50;
-    if (seed - how.first >= enough && (sum.confirmed == 0 || sum.cancelled == 0)) {
-        std::printf("not both outcomes came: this simulation proves nothing\n");
+    if (seed - how.first >= enough &&
+        (sum.confirmed == 0 || sum.cancelled == 0 || (how.xa && sum.orphans == 0))) {
+        std::printf("not both outcomes came, or no orphan: this simulation proves nothing\n");
         return 1;
     }
     return 0;
@@ -104,6 +112,7 @@ int main(int argc, char** argv) {
     app.add_option("--seconds", how.seconds, "as many seeds as fit into that time");
     app.add_option("--twice-every", how.twice_every, "run every n-th seed twice; 0: none");
     app.add_option("--bug", how.bug, "plant this bug, and fail if it is not found");
+    app.add_flag("--xa", how.xa, "banks whose transactions are prepared");
     app.add_flag("--verbose", how.verbose, "a line for each seed");
     app.add_flag("--trace", how.trace, "tell what happens");
     CLI11_PARSE(app, argc, argv);

@@ -37,14 +37,16 @@ config_for(txn_floor& floor, sim::process& self, std::shared_ptr<lock_client> lo
     config.vfs = floor.disk.name();
     config.locks = std::move(locks);
     config.partitions = 2;
-    config.participants.emplace("here", floor.here.seen_from(self));
-    config.participants.emplace("there", floor.there.seen_from(self));
+    config.participants.emplace("here", floor.here->seen_from(self));
+    config.participants.emplace("there", floor.there->seen_from(self));
     config.deadline = 2s;
     config.call_max = 1s;
     config.try_attempts_max = 3;
     config.retry_first = 20ms;
     config.retry_max = 2s;
     config.breaker_failures = 4;
+    config.prepared_look_first = 100ms;
+    config.prepared_look_max = 1s;
     config.time = self.time();
     config.jitter_seed = self.in().random().next() | 1;
     return config;
@@ -125,12 +127,16 @@ asio::awaitable<void> txn_site::finish() {
     for (;;) {
         auto asking = tcc_.async_list(txn::list_filter::unfinished, 0, 1, with_code);
         const auto [failed, left] = co_await std::move(asking);
-        if (!failed && left.empty())
+        const bool orphans = floor_.here->prepared_of(floor_.log_id) != 0 ||
+                             floor_.there->prepared_of(floor_.log_id) != 0;
+        if (!failed && left.empty() && !orphans)
             break;
         if (self_.in().listened_to())
             self_.in().say(
                 self_.name() + " still waits: " +
-                (failed ? failed.message() : left.front().gid.text() + " is open")
+                (failed         ? failed.message()
+                 : left.empty() ? "a branch is prepared"
+                                : left.front().gid.text() + " is open")
             );
         co_await rest(100ms);
     }

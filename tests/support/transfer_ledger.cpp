@@ -13,21 +13,7 @@ using db::connection;
 using txn::operation;
 using txn::reply;
 
-struct order {
-    bool debit = false;
-    int account = 0;
-    std::int64_t cents = 0;
-};
-
-order order_in(const std::string& payload) {
-    std::istringstream words(payload);
-    std::string kind;
-    order result;
-    if (!(words >> kind >> result.account >> result.cents))
-        throw std::runtime_error("not an order: " + payload);
-    result.debit = kind == "debit";
-    return result;
-}
+using order = transfer_ledger::order;
 
 reply reserve(connection& on, const order& transfer) {
     if (!transfer.debit) {
@@ -73,7 +59,7 @@ reply cancel(connection& on, const order& transfer) {
 }
 
 reply work(connection& on, const txn::call& call) {
-    const auto wanted = order_in(call.payload);
+    const auto wanted = transfer_ledger::order_in(call.payload);
     switch (call.type) {
     case operation::try_:
         return reserve(on, wanted);
@@ -86,6 +72,16 @@ reply work(connection& on, const txn::call& call) {
 }
 
 }  // namespace
+
+transfer_ledger::order transfer_ledger::order_in(const std::string& payload) {
+    std::istringstream words(payload);
+    std::string kind;
+    order result;
+    if (!(words >> kind >> result.account >> result.cents))
+        throw std::runtime_error("not an order: " + payload);
+    result.debit = kind == "debit";
+    return result;
+}
 
 void transfer_ledger::prepare(connection& on) {
     static_cast<void>(txn::barrier::overdue(on, 1));  // makes its tables

@@ -23,6 +23,14 @@ public:
     static constexpr int accounts = 16;
     static constexpr std::int64_t initial_cents = 3'000;
 
+    /// What a payload asks for.
+    struct order {
+        bool debit = false;
+        int account = 0;
+        std::int64_t cents = 0;
+    };
+    static order order_in(const std::string& payload);
+
     /// Makes the accounts if they are not there.
     static void prepare(db::connection& on);
 

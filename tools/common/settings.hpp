@@ -65,7 +65,7 @@ struct init_settings {
 };
 
 struct txn_settings {
-    enum class kind : std::uint8_t { ls, show, retry, skip, force, adopt };
+    enum class kind : std::uint8_t { ls, show, retry, skip, force, adopt, orphans };
 
     kind verb = kind::ls;
     std::string log;
@@ -74,6 +74,7 @@ struct txn_settings {
     txn::branch_number branch = 0;
     std::string why;
     std::chrono::milliseconds wait{5'000};
+    std::vector<std::string> databases;  ///< Of `orphans`: their URLs.
 };
 
 /// How `outbox relay` reaches a Kafka cluster. An empty field keeps the default of the sink.

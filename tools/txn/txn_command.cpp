@@ -27,19 +27,6 @@ using txn_verb = txn_settings::kind;
 
 constexpr std::size_t transaction_page = 1'000;
 
-txn::log_reader opened(const txn_settings& settings) {
-    try {
-        return txn::log_reader(settings.log);
-    } catch (const error& failed) {
-        throw failure(
-            exit_code::unavailable,
-            failed.code().message(),
-            settings.log,
-            "name the log of a coordinator by --log"
-        );
-    }
-}
-
 /// Finds a transaction by its gid, or by only its number.
 txn::gid which_of(const txn::log_reader& log, const std::string& text) {
     if (const auto found = txn::gid::parse(text))
@@ -141,10 +128,23 @@ void tell(
 
 }  // namespace
 
+txn::log_reader opened_log(const txn_settings& settings) {
+    try {
+        return txn::log_reader(settings.log);
+    } catch (const error& failed) {
+        throw failure(
+            exit_code::unavailable,
+            failed.code().message(),
+            settings.log,
+            "name the log of a coordinator by --log"
+        );
+    }
+}
+
 int look_at_transactions(
     const global_settings& global, const txn_settings& settings, std::ostream& out
 ) {
-    const txn::log_reader log = opened(settings);
+    const txn::log_reader log = opened_log(settings);
     if (settings.verb == txn_verb::ls) {
         list(log, global, settings, out);
         return exit_code::success;
@@ -161,7 +161,7 @@ asio::awaitable<int>
 intervene(const global_settings& global, const txn_settings& settings, std::ostream& out) {
     txn::intervention intervention;
     {
-        const txn::log_reader log = opened(settings);
+        const txn::log_reader log = opened_log(settings);
         const auto found = shown(log, settings);
         if (settings.branch > found.branches.size() && found.readable) {
             throw failure(
@@ -220,6 +220,8 @@ int transactions(const global_settings& global, const txn_settings& settings) {
     if (settings.verb == txn_verb::adopt)
         return adopt(global, settings, std::cout);
     asio::io_context context(1);
+    if (settings.verb == txn_verb::orphans)
+        return await_main(context, list_orphans(global, settings, std::cout));
     return await_main(context, intervene(global, settings, std::cout));
 }
 

@@ -4,6 +4,7 @@
 
 #include "common/json.hpp"
 #include "common/settings.hpp"
+#include "mortise/txn/log_reader.hpp"
 #include "mortise/txn/transaction_view.hpp"
 
 #include <boost/asio/awaitable.hpp>
@@ -27,6 +28,13 @@ int look_at_transactions(
 /// `retry`, `skip` and `force`.
 boost::asio::awaitable<int>
 intervene(const global_settings& global, const txn_settings& settings, std::ostream& out);
+
+/// `orphans`.
+boost::asio::awaitable<int>
+list_orphans(const global_settings& global, const txn_settings& settings, std::ostream& out);
+
+/// Opens the log that the settings name. @throws failure
+txn::log_reader opened_log(const txn_settings& settings);
 
 /// `open`, `confirmed` or `cancelled`, and what keeps it from its end: "confirmed, 1 stuck".
 std::string state_text(const txn::transaction_view& transaction);

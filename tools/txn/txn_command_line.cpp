@@ -58,6 +58,14 @@ CLI::App& add_txn(CLI::App& app, txn_settings& target) {
     add_orders(txn, target);
     CLI::App& adopt = *txn.add_subcommand("adopt", help::txn_adopt)->fallthrough();
     adopt.callback([&target] { target.verb = txn_settings::kind::adopt; });
+    CLI::App& orphans = *txn.add_subcommand("orphans", help::txn_orphans)->fallthrough();
+    orphans.callback([&target] { target.verb = txn_settings::kind::orphans; });
+    orphans.add_option("URL", target.databases, "The databases of the branches")->required();
+    orphans.add_flag_callback(
+        "--all",
+        [&target] { target.filter = txn::list_filter::all; },
+        "Also branches whose transactions are under way"
+    );
     return txn;
 }
 

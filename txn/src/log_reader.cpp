@@ -48,4 +48,9 @@ standing log_reader::standing_of(const gid& gid) const {
     return file_->ask([&](db::connection& on) { return log::log_entries::verdict_on(on, gid).at; });
 }
 
+prepared_standing log_reader::standing_of(const prepared_branch& branch) const {
+    return file_->ask([&](db::connection& on) { return log::log_entries::standing_of(on, branch); }
+    );
+}
+
 }  // namespace mortise::txn

@@ -41,5 +41,20 @@ bool planted_bugs::no_tombstone() noexcept {
     return MORTISE_PLANTED_NAME("no_tombstone");
 }
 
+void planted_bugs::forget_elsewhere(
+    coordinator_core& core, const txn::gid& of, prepared_standing& at
+) {
+    if (MORTISE_PLANTED_NAME("forget_elsewhere") && !core.open.contains(of.number))
+        at = prepared_standing::unknown;
+}
+
+bool planted_bugs::foreign_branches() noexcept {
+    return MORTISE_PLANTED_NAME("foreign_branches");
+}
+
+bool planted_bugs::roll_back_and_retry() noexcept {
+    return MORTISE_PLANTED_NAME("roll_back_and_retry");
+}
+
 }  // namespace mortise::txn::detail
 #endif

@@ -2,6 +2,8 @@
 #ifndef MORTISE_TXN_PLANTED_BUGS_HPP
 #define MORTISE_TXN_PLANTED_BUGS_HPP
 
+#include "mortise/txn/prepared_branch.hpp"
+
 #include <memory>
 
 namespace mortise::txn::detail {
@@ -21,6 +23,12 @@ struct planted_bugs {
     static bool log_without_epoch() noexcept;
     /// Does not remember a cancel that came before its try.
     static bool no_tombstone() noexcept;
+    /// Takes a prepared branch for an orphan if its transaction is not under way here.
+    static void forget_elsewhere(coordinator_core& core, const txn::gid& of, prepared_standing& at);
+    /// Takes the prepared branches of all logs for those of this one.
+    static bool foreign_branches() noexcept;
+    /// Rolls back what an earlier attempt of a try may have prepared, and does the work again.
+    static bool roll_back_and_retry() noexcept;
 #else
     static constexpr bool
     confirm_before_commit(coordinator_core&, const std::shared_ptr<running>&) noexcept {
@@ -30,6 +38,14 @@ struct planted_bugs {
         return false;
     }
     static constexpr bool no_tombstone() noexcept {
+        return false;
+    }
+    static constexpr void
+    forget_elsewhere(coordinator_core&, const txn::gid&, prepared_standing&) noexcept {}
+    static constexpr bool foreign_branches() noexcept {
+        return false;
+    }
+    static constexpr bool roll_back_and_retry() noexcept {
         return false;
     }
 #endif

@@ -68,6 +68,26 @@ constexpr std::array coordinator_metrics{
         "mortise_txn_participants_broken",
         a_gauge,
         "Participants that do not answer and are called only now and then."},
+    metric{
+        &coordinator_stats::prepared,
+        "mortise_txn_prepared",
+        a_gauge,
+        "Branches that the last look found prepared at databases."},
+    metric{
+        &coordinator_stats::prepared_oldest_ms,
+        "mortise_txn_prepared_oldest_milliseconds",
+        a_gauge,
+        "For how long the oldest of them has been prepared."},
+    metric{
+        &coordinator_stats::orphans_ended,
+        "mortise_txn_orphans_ended_total",
+        a_counter,
+        "Prepared branches without a transaction that were rolled back."},
+    metric{
+        &coordinator_stats::orphans_left,
+        "mortise_txn_orphans_left",
+        a_gauge,
+        "Prepared branches without a transaction that people have to end."},
 };
 static_assert(sizeof(coordinator_stats) == coordinator_metrics.size() * sizeof(std::uint64_t));
 

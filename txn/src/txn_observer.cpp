@@ -28,6 +28,12 @@ const char* to_string(txn_event::kind type) noexcept {
         return "partition_gained";
     case kind::partition_lost:
         return "partition_lost";
+    case kind::prepared_long:
+        return "prepared_long";
+    case kind::orphan_ended:
+        return "orphan_ended";
+    case kind::orphan_left:
+        return "orphan_left";
     case kind::log_opened:
         return "log_opened";
     case kind::log_failed:

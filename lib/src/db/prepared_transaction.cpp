@@ -12,7 +12,7 @@ namespace mortise::db {
 namespace {
 
 // Such a text needs no quoting in any statement.
-bool is_part(const std::string& text) {
+bool is_part(const std::string& text) noexcept {
     constexpr std::size_t size_max = 64;  // MariaDB's and MySQL's
     return !text.empty() && text.size() <= size_max &&
            std::all_of(text.begin(), text.end(), [](char c) {
@@ -25,13 +25,17 @@ bool is_part(const std::string& text) {
 
 prepared_name::prepared_name(std::string of, std::string branch)
     : global_(std::move(of)), branch_(std::move(branch)) {
-    if (!is_part(global_) || !is_part(branch_)) {
+    if (!is_usable(global_, branch_)) {
         throw error(
             errc::value_refused,
             "prepared_name",
             "use 1 to 64 letters, digits, or characters of ._:- for each part"
         );
     }
+}
+
+bool prepared_name::is_usable(const std::string& of, const std::string& branch) noexcept {
+    return is_part(of) && is_part(branch);
 }
 
 void detail::server_handle::start_finish(

@@ -60,6 +60,7 @@ struct session_kind {
     static auto xa_participant(Arguments&&... arguments) {
         return txn::xa_mysql(std::forward<Arguments>(arguments)...);
     }
+    static constexpr bool tells_ages = false;  ///< Of prepared transactions.
     /// A name of a transaction that is prepared; empty if there is none.
     static constexpr const char* prepared_any = "XA RECOVER";
     static constexpr const char* prepare_text = "XA PREPARE";

@@ -53,6 +53,7 @@ struct session_kind {
     static auto xa_participant(Arguments&&... arguments) {
         return txn::xa_postgres(std::forward<Arguments>(arguments)...);
     }
+    static constexpr bool tells_ages = true;  ///< Of prepared transactions.
     /// A name of a transaction that is prepared; empty if there is none.
     static constexpr const char* prepared_any = "SELECT gid FROM pg_prepared_xacts LIMIT 1";
     static constexpr const char* prepare_text = "PREPARE TRANSACTION";

@@ -50,6 +50,12 @@ private:
     int account_;
 };
 
+asio::awaitable<txn::reply> sleeps(connection& on, const txn::call&) {
+    auto sleeping = on.query(session_kind::sleep_short);
+    co_await std::move(sleeping);
+    co_return txn::reply::done();
+}
+
 class XaParticipant : public testing::Test {
 protected:
     ~XaParticipant() override {
@@ -236,6 +242,86 @@ TEST_F(XaCalls, AConfirmOfABranchThatSomebodyRolledBackIsNoSuccess) {
     EXPECT_EQ(code_of_call(txn::operation::confirm), txn::errc::unknown_branch);
     EXPECT_EQ(code_of_call(txn::operation::confirm), txn::errc::unknown_branch);
     EXPECT_EQ(world.cents(1), "100");
+}
+
+TEST_F(XaCalls, ListsWhatIsPreparedOfItsLog) {
+    const auto listed = [&](std::uint64_t log) {
+        return world.run(participant->list_prepared(log)).value();
+    };
+    EXPECT_FALSE(code_of_call(txn::operation::try_));
+    const auto found = listed(request.gid.log);
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_EQ(found[0].gid, request.gid);
+    EXPECT_EQ(found[0].term, request.term);
+    EXPECT_EQ(found[0].branch, request.branch);
+    EXPECT_EQ(found[0].age.has_value(), session_kind::tells_ages);
+    EXPECT_LT(found[0].age.value_or(milliseconds(0)), std::chrono::hours(1));
+    EXPECT_EQ(listed(request.gid.log + 1).size(), 0u);
+    EXPECT_FALSE(code_of_call(txn::operation::cancel));
+    EXPECT_EQ(listed(request.gid.log).size(), 0u);
+}
+
+TEST_F(XaCalls, ATryWhoseTimeIsUpIsNotPrepared) {
+    participant = session_kind::xa_participant(from, &sleeps, 4u);
+    request.time_left = milliseconds(1);
+    EXPECT_EQ(code_of_call(txn::operation::try_), txn::errc::late_try);
+    EXPECT_EQ(world.sql(session_kind::prepared_any), "");
+}
+
+class XaNotes : public XaCalls {
+protected:
+    XaNotes() {
+        participant = session_kind::xa_participant(
+            from, adds_payload(1), 4u, db::transaction_options(), milliseconds(1)
+        );
+        request.participant = "from";
+    }
+    /// Does both phases of a transaction with this number.
+    void run_to_its_end(std::uint64_t number, std::uint64_t ended_below) {
+        request.gid.number = number;
+        request.ended_below = ended_below;
+        EXPECT_FALSE(code_of_call(txn::operation::try_));
+        EXPECT_FALSE(code_of_call(txn::operation::confirm));
+        const auto later = clock::now() + milliseconds(3);
+        EXPECT_TRUE(world.reaches([later] { return clock::now() >= later; }));
+    }
+    std::string noted() const {
+        return world.sql(
+            "SELECT count(*) FROM mortise_txn_xa WHERE log = " +
+            std::to_string(static_cast<std::int64_t>(request.gid.log))
+        );
+    }
+};
+
+TEST_F(XaNotes, AreForgottenWhenTheirTransactionsHaveEnded) {
+    run_to_its_end(1, 0);
+    run_to_its_end(2, 0);
+    EXPECT_EQ(noted(), "2");
+    run_to_its_end(5, 3);
+    EXPECT_EQ(noted(), "3") << "it has just heard of the ends";
+    run_to_its_end(6, 3);
+    EXPECT_EQ(noted(), "2");
+    request.participant = "another";
+    run_to_its_end(7, 7);
+    run_to_its_end(8, 7);
+    EXPECT_EQ(noted(), "4") << "those of others are kept";
+}
+
+TEST_F(XaNotes, AreForgottenBesideTransactionsThatArePrepared) {
+    run_to_its_end(1, 0);
+    request.gid.number = 2;
+    EXPECT_FALSE(code_of_call(txn::operation::try_));
+    participant = session_kind::xa_participant(
+        from, adds_payload(2), 4u, db::transaction_options(), milliseconds(1)
+    );
+    const auto begun = clock::now();
+    run_to_its_end(5, 3);
+    run_to_its_end(6, 3);
+    run_to_its_end(7, 3);
+    EXPECT_LT(clock::now() - begun, std::chrono::seconds(20)) << "it waits for nobody";
+    request.gid.number = 2;
+    EXPECT_FALSE(code_of_call(txn::operation::confirm));
+    EXPECT_EQ(world.cents(1), "110");
 }
 
 TEST_F(XaCalls, AnotherBranchOrTermIsAnotherTransaction) {

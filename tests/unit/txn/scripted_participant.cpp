@@ -15,4 +15,28 @@ asio::awaitable<void> scripted_participant::pause() {
     co_await coro::sleep_for(*time, std::chrono::milliseconds(1));
 }
 
+asio::awaitable<result<std::vector<txn::prepared_branch>>>
+scripted_participant::list_prepared(std::uint64_t) {
+    const auto held = [this] {
+        const std::lock_guard guard(mutex_);
+        return lists_held_;
+    };
+    {
+        const std::lock_guard guard(mutex_);
+        ++looks_;
+    }
+    while (held()) {
+        try {
+            auto pausing = pause();
+            co_await std::move(pausing);
+        } catch (const boost::system::system_error&) {
+            const std::lock_guard guard(mutex_);
+            ++lists_cancelled_;
+            throw;
+        }
+    }
+    const std::lock_guard guard(mutex_);
+    co_return prepared_;
+}
+
 }  // namespace mortise::test

@@ -4,6 +4,8 @@
 
 #include "mortise/txn/participant.hpp"
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <mutex>
 #include <set>
@@ -23,6 +25,31 @@ public:
         while (holds(call.type))
             co_await pause();
         co_return answer(call);
+    }
+    asio::awaitable<result<std::vector<txn::prepared_branch>>> list_prepared(std::uint64_t log
+    ) override;
+    bool prepares() const noexcept override { return prepares_; }
+
+    /// It is one that prepares. Before a coordinator knows it.
+    void prepare_nothing() { prepares_ = true; }
+    /// These are prepared from now on. Each ends with its cancel.
+    void prepare(std::vector<txn::prepared_branch> all) {
+        const std::lock_guard guard(mutex_);
+        prepared_ = std::move(all);
+    }
+    /// Lists do not come while that is so.
+    void hold_lists(bool on) {
+        const std::lock_guard guard(mutex_);
+        lists_held_ = on;
+    }
+    /// How many lists were asked for, and how many of them were cancelled.
+    std::size_t looks() const {
+        const std::lock_guard guard(mutex_);
+        return looks_;
+    }
+    std::size_t lists_cancelled() const {
+        const std::lock_guard guard(mutex_);
+        return lists_cancelled_;
     }
 
     void answer_by(answer_function answer) {
@@ -65,7 +92,13 @@ private:
     }
     result<txn::reply> answer(const txn::call& call) {
         const std::lock_guard guard(mutex_);
-        return answer_ ? answer_(call) : result<txn::reply>(txn::reply::done());
+        auto got = answer_ ? answer_(call) : result<txn::reply>(txn::reply::done());
+        if (got && call.type == txn::operation::cancel) {
+            std::erase_if(prepared_, [&call](const auto& each) {
+                return each.gid == call.gid && each.term == call.term && each.branch == call.branch;
+            });
+        }
+        return got;
     }
     bool holds(txn::operation operation) const {
         const std::lock_guard guard(mutex_);
@@ -77,6 +110,11 @@ private:
     answer_function answer_;
     std::set<txn::operation> held_;
     std::size_t at_once_ = 256;
+    bool prepares_ = false;
+    std::vector<txn::prepared_branch> prepared_;
+    bool lists_held_ = false;
+    std::size_t looks_ = 0;
+    std::size_t lists_cancelled_ = 0;
 };
 
 }  // namespace mortise::test

@@ -21,11 +21,6 @@ using std::chrono::milliseconds;
 
 constexpr std::size_t text_max = 1'024;  // bytes of a participant's words that the log keeps
 
-// Keeps the participant alive while it works on the call.
-asio::awaitable<result<reply>> carry(std::shared_ptr<participant> client, call call) {
-    co_return co_await client->carry_out(std::move(call));
-}
-
 // Takes the proof of a decision, so that no branch is confirmed or cancelled without one. The one
 // exception is a presumed abort: the term in which the transaction began is over, so nobody can
 // decide otherwise.
@@ -102,6 +97,10 @@ call_view view_of(const result<reply>& got, std::string text) {
 }
 
 }  // namespace
+
+asio::awaitable<result<reply>> carry(std::shared_ptr<participant> client, call call) {
+    co_return co_await client->carry_out(std::move(call));
+}
 
 bool is_final(error_code failed) noexcept {
     return failed == errc::late_try || failed == errc::unknown_branch || failed == errc::conflict ||

@@ -15,6 +15,9 @@
 
 namespace mortise::txn::detail {
 
+/// Keeps the participant alive while it works on the call.
+asio::awaitable<result<reply>> carry(std::shared_ptr<participant> client, call call);
+
 /// Whether an error of a participant stays the same however often the call is repeated.
 bool is_final(error_code failed) noexcept;
 

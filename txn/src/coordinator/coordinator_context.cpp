@@ -46,6 +46,19 @@ coordinator_config checked(coordinator_config config) {
     require(config.waiting_max <= 10'000'000, "waiting_max", "use up to 10,000,000");
     require(config.stuck_max <= 10'000'000, "stuck_max", "use up to 10,000,000");
     require(config.payload_max <= 64u << 20, "payload_max", "use up to 64 MiB");
+    for (const auto span :
+         {config.prepared_look_first, config.prepared_look_max, config.prepared_max}) {
+        require(
+            span >= milliseconds(1) && span <= day,
+            "prepared_look_first, prepared_look_max, prepared_max",
+            "use one millisecond to one day"
+        );
+    }
+    require(
+        config.prepared_look_first <= config.prepared_look_max,
+        "prepared_look_first, prepared_look_max",
+        "the first is not above the last"
+    );
     require(
         config.retention >= milliseconds(0) && config.retention <= duration_max,
         "retention",
@@ -149,6 +162,10 @@ coordinator_stats coordinator_context::stats() const noexcept {
     now.forgotten = count.forgotten;
     now.partitions = count.partitions;
     now.participants_broken = count.broken;
+    now.prepared = count.prepared;
+    now.prepared_oldest_ms = count.prepared_oldest_ms;
+    now.orphans_ended = count.orphans_ended;
+    now.orphans_left = count.orphans_left;
     return now;
 }
 

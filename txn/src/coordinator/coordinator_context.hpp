@@ -41,6 +41,10 @@ struct coordinator_counters {
     std::atomic<std::uint64_t> forgotten{0};
     std::atomic<std::uint64_t> partitions{0};
     std::atomic<std::uint64_t> broken{0};
+    std::atomic<std::uint64_t> prepared{0};
+    std::atomic<std::uint64_t> prepared_oldest_ms{0};
+    std::atomic<std::uint64_t> orphans_ended{0};
+    std::atomic<std::uint64_t> orphans_left{0};
 };
 
 /// Everything that the parts of a coordinator share: the strand, the configuration, the timers, the

@@ -24,6 +24,7 @@ coordinator_core::coordinator_core(asio::any_io_executor executor, coordinator_c
       recovery(*this, context),
       outcomes(*this, context),
       operators(*this, context),
+      prepared(*this, context),
       orders(*this, context) {}
 
 coordinator_core::~coordinator_core() = default;
@@ -124,6 +125,7 @@ void coordinator_core::close_now() {
         partitions.retire(errc::stopped);
         runs.drop_all(errc::stopped);
         context.clear_timers();
+        prepared.stop();
         orders.close();
         log.close();
     }

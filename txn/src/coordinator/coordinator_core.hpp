@@ -10,6 +10,7 @@
 #include "coordinator/outcome_desk.hpp"
 #include "coordinator/participant_lanes.hpp"
 #include "coordinator/partitions.hpp"
+#include "coordinator/prepared_watch.hpp"
 #include "coordinator/recovery.hpp"
 #include "coordinator/reply_judge.hpp"
 #include "coordinator/runs.hpp"
@@ -38,6 +39,7 @@ namespace mortise::txn::detail {
 /// | `recovery` | how far the log was read for transactions to take up and to forget |
 /// | `outcomes` | those who wait for the outcome or the end of a transaction |
 /// | `operators` | nothing: shows the log to operators, and carries out their orders |
+/// | `prepared` | what it has seen of the branches that are prepared at databases |
 /// | `orders` | the bell that tells of orders which were left in the log |
 ///
 /// Parts call each other through this object, which keeps all of them alive: see
@@ -76,6 +78,7 @@ public:
     detail::recovery recovery;
     outcome_desk outcomes;
     operator_desk operators;
+    prepared_watch prepared;
     left_orders orders;
 
 private:

@@ -87,6 +87,7 @@ void partitions::claimed(partition& at, error_code failed, const log::term& by) 
     at.recovered_to = 0;
     core_.recovery.recover(at);
     core_.orders.listen();
+    core_.prepared.begin();
     opening_ = false;
     core_.log.reset_pause();
     context_.clear_timer(early_timer_);

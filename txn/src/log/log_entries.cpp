@@ -226,6 +226,16 @@ verdict log_entries::verdict_on(db::connection& on, const gid& gid) {
     return gone;
 }
 
+prepared_standing log_entries::standing_of(db::connection& on, const prepared_branch& branch) {
+    const auto found = find(on, branch.gid.number);
+    if (!found || found->term != branch.term || log_schema::log_id(on) != branch.gid.log)
+        return prepared_standing::unknown;
+    if (!found->ended)
+        return prepared_standing::under_way;
+    return found->at == standing::confirmed ? prepared_standing::confirmed
+                                            : prepared_standing::cancelled;
+}
+
 log_entries::purged log_entries::purge(
     db::connection& on, std::chrono::milliseconds older_than, std::uint64_t after, std::size_t limit
 ) {

@@ -7,6 +7,7 @@
 #include "mortise/error.hpp"
 #include "mortise/txn/gid.hpp"
 #include "mortise/txn/outcome.hpp"
+#include "mortise/txn/prepared_branch.hpp"
 #include "mortise/txn/transaction_view.hpp"
 
 #include <chrono>
@@ -123,6 +124,10 @@ public:
 
     /// Reads the verdict, if the log is that of the gid.
     static verdict verdict_on(db::connection& on, const gid& gid);
+
+    /// Reads how a prepared branch stands. One of another term is none of the transaction that has
+    /// its number.
+    static prepared_standing standing_of(db::connection& on, const prepared_branch& branch);
 
     /// Checks `limit` transactions with a number above `after`, and forgets those that ended longer
     /// ago than `older_than`.

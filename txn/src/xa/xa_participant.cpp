@@ -3,9 +3,15 @@
 
 #include "mortise/coro/detail/crash_point.hpp"
 #include "mortise/detail/require.hpp"
+#include "mortise/detail/text.hpp"
 #include "mortise/txn/error.hpp"
+#include "planted_bugs.hpp"
+#include "xa/note_keeper.hpp"
 
+#include <algorithm>
+#include <charconv>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace mortise::txn {
@@ -15,24 +21,36 @@ using db::prepared_end;
 using manager_ptr = std::shared_ptr<resource_manager>;
 using replying = asio::awaitable<result<reply>>;
 
-std::string hexadecimal(std::uint64_t value) {
-    constexpr const char* digits = "0123456789abcdef";
-    std::string text;
-    for (int shift = 60; shift >= 0; shift -= 4)
-        text += digits[value >> shift & 0xf];
-    return text;
+constexpr std::string_view prefix = "mortise:";
+
+asio::awaitable<result<bool>> is_prepared(manager_ptr manager, db::prepared_name name) {
+    auto listing = manager->list();
+    const auto all = co_await std::move(listing);
+    if (!all)
+        co_return all.error();
+    co_return std::any_of(all->begin(), all->end(), [&name](const auto& each) {
+        return each.name == name;
+    });
 }
 
-// An earlier attempt may have been prepared, with its answer lost on the way. Nothing is decided
-// yet, so it can be rolled back.
+// An earlier attempt may have been prepared, with its answer lost on the way: it counts. It must
+// not be rolled back, because a statement can be slow, and arrive when a later attempt is prepared
+// under the same name and has been told to the coordinator.
 replying try_branch(manager_ptr manager, call request) {
     MORTISE_CRASH_POINT("xa.try");
     auto name = prepared_name_of(request);
-    if (request.attempt > 1) {
+    if (request.attempt > 1 && detail::planted_bugs::roll_back_and_retry()) {
         auto undoing = manager->finish(name, prepared_end::roll_back);
         const auto undone = co_await std::move(undoing);
         if (!undone)
             co_return undone.error();
+    } else if (request.attempt > 1) {
+        auto looking = is_prepared(manager, name);
+        const auto prepared = co_await std::move(looking);
+        if (!prepared)
+            co_return prepared.error();
+        if (*prepared)
+            co_return reply::done();
     }
     auto preparing = manager->prepare(std::move(name), std::move(request));
     auto voted = co_await std::move(preparing);
@@ -75,29 +93,92 @@ replying cancel_branch(manager_ptr manager, call request) {
     co_return reply::done();
 }
 
+// Forgets after the work, so that no branch is prepared for longer because of it.
+replying
+finish_and_forget(manager_ptr manager, std::shared_ptr<detail::note_keeper> notes, call request) {
+    const auto wanted = notes->wanted(request);
+    auto ending = request.type == operation::confirm ? confirm_branch(manager, std::move(request))
+                                                     : cancel_branch(manager, std::move(request));
+    const auto answer = co_await std::move(ending);
+    if (!wanted)
+        co_return answer;
+    auto forgetting = notes->forget(manager, *wanted);
+    co_await std::move(forgetting);
+    co_return answer;
+}
+
 }  // namespace
 
 db::prepared_name prepared_name_of(const call& of) {
-    return {"mortise:" + of.gid.text(), hexadecimal(of.term) + "." + std::to_string(of.branch)};
+    return {
+        std::string(prefix) + of.gid.text(),
+        mortise::detail::hexadecimal(of.term) + "." + std::to_string(of.branch)};
 }
 
-xa_participant::xa_participant(std::shared_ptr<resource_manager> manager, std::size_t calls_at_once)
-    : manager_(std::move(manager)), calls_at_once_(calls_at_once) {
+std::optional<prepared_branch> branch_named(const db::prepared_name& name) {
+    const std::string_view global = name.global();
+    const auto gid =
+        global.starts_with(prefix) ? gid::parse(global.substr(prefix.size())) : std::nullopt;
+    const std::string_view own = name.branch();
+    const auto dot = own.find('.');
+    const auto term = mortise::detail::parse_hexadecimal(own.substr(0, dot));
+    if (!gid || !term || dot == std::string_view::npos)
+        return std::nullopt;
+    prepared_branch found;
+    found.gid = *gid;
+    found.term = *term;
+    std::from_chars(own.data() + dot + 1, own.data() + own.size(), found.branch);
+    call same;
+    same.gid = found.gid;
+    same.term = found.term;
+    same.branch = found.branch;
+    // Accept only the spelling that `prepared_name_of` makes: one branch, one name.
+    return prepared_name_of(same) == name ? std::optional(found) : std::nullopt;
+}
+
+xa_participant::xa_participant(
+    std::shared_ptr<resource_manager> manager,
+    std::size_t calls_at_once,
+    std::chrono::milliseconds notes_kept,
+    std::shared_ptr<coro::time_source> time
+)
+    : manager_(std::move(manager)),
+      calls_at_once_(calls_at_once),
+      notes_(std::make_shared<detail::note_keeper>(notes_kept, std::move(time))) {
     using mortise::detail::require;
     require(manager_ != nullptr, "manager", "name a database");
     require(calls_at_once_ >= 1, "calls_at_once", "allow at least one");
+    require(
+        notes_kept >= std::chrono::milliseconds(1) && notes_kept <= std::chrono::hours(24 * 365),
+        "notes_kept",
+        "use one millisecond to one year"
+    );
 }
 
+xa_participant::~xa_participant() = default;
+
 asio::awaitable<result<reply>> xa_participant::carry_out(call request) {
-    switch (request.type) {
-    case operation::try_:
+    // A try does not forget: it would keep its locks for longer.
+    if (request.type == operation::try_)
         return try_branch(manager_, std::move(request));
-    case operation::confirm:
-        return confirm_branch(manager_, std::move(request));
-    case operation::cancel:
-        break;
+    return finish_and_forget(manager_, notes_, std::move(request));
+}
+
+asio::awaitable<result<std::vector<prepared_branch>>>
+xa_participant::list_prepared(std::uint64_t log) {
+    auto listing = manager_->list();
+    const auto all = co_await std::move(listing);
+    if (!all)
+        co_return all.error();
+    std::vector<prepared_branch> found;
+    for (const auto& each : *all) {
+        auto branch = branch_named(each.name);
+        if (!branch || (branch->gid.log != log && !detail::planted_bugs::foreign_branches()))
+            continue;
+        branch->age = each.age;
+        found.push_back(*branch);
     }
-    return cancel_branch(manager_, std::move(request));
+    co_return found;
 }
 
 }  // namespace mortise::txn

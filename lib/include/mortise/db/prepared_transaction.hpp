@@ -19,6 +19,9 @@ public:
     /// @throws error `value_refused`
     prepared_name(std::string of, std::string branch);
 
+    /// Whether a name can have these parts.
+    static bool is_usable(const std::string& of, const std::string& branch) noexcept;
+
     bool empty() const noexcept { return global_.empty(); }
     const std::string& global() const noexcept { return global_; }
     const std::string& branch() const noexcept { return branch_; }

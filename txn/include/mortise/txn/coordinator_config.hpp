@@ -84,6 +84,16 @@ public:
     /// Bytes of a branch's payload: up to 64 MiB.
     std::size_t payload_max = 1u << 20;
 
+    /// The time between two looks at the branches that are prepared at databases (XA). It begins
+    /// with `prepared_look_first` whenever a partition is taken over, and doubles up to
+    /// `prepared_look_max`: 1 ms to one day. The looks go on until the coordinator is stopped.
+    std::chrono::milliseconds prepared_look_first{1'000};
+    std::chrono::milliseconds prepared_look_max{60'000};
+
+    /// A branch that a look finds prepared for longer is reported (`txn_event::kind::
+    /// prepared_long`), because it keeps its row locks: 1 ms to one day.
+    std::chrono::milliseconds prepared_max{60'000};
+
     /// How long the log remembers a transaction after its end, at least. Forgetting waits for other
     /// work.
     std::chrono::milliseconds retention{std::chrono::hours(24)};

@@ -24,6 +24,10 @@ public:
     std::uint64_t forgotten = 0;            ///< Forgotten because their retention is over.
     std::uint64_t partitions = 0;           ///< Partitions that this coordinator works on now.
     std::uint64_t participants_broken = 0;  ///< Do not answer now, and are rarely called.
+    std::uint64_t prepared = 0;             ///< Branches that the last look found prepared.
+    std::uint64_t prepared_oldest_ms = 0;   ///< For how long the oldest of them has been.
+    std::uint64_t orphans_ended = 0;        ///< Prepared branches without a transaction, ended.
+    std::uint64_t orphans_left = 0;         ///< Such branches that people have to end.
 };
 
 }  // namespace mortise::txn

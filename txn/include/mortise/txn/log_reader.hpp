@@ -3,6 +3,7 @@
 #define MORTISE_TXN_LOG_READER_HPP
 
 #include "mortise/txn/gid.hpp"
+#include "mortise/txn/prepared_branch.hpp"
 #include "mortise/txn/transaction_view.hpp"
 
 #include <cstddef>
@@ -47,6 +48,10 @@ public:
 
     /// Tells how a transaction stands that `show` does not know: never existed, or forgotten.
     standing standing_of(const gid& gid) const;
+
+    /// Tells how a branch stands that is prepared at a database. List the database first: a
+    /// transaction is in the log before its branches are prepared.
+    prepared_standing standing_of(const prepared_branch& branch) const;
 
 private:
     std::unique_ptr<db::read_only> file_;

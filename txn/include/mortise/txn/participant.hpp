@@ -4,11 +4,14 @@
 
 #include "mortise/error.hpp"
 #include "mortise/txn/call.hpp"
+#include "mortise/txn/prepared_branch.hpp"
 #include "mortise/txn/reply.hpp"
 
 #include <boost/asio/awaitable.hpp>
 
 #include <cstddef>
+#include <cstdint>
+#include <vector>
 
 namespace mortise::txn {
 
@@ -36,6 +39,14 @@ public:
     /// The number of calls that it can work on at a time. Further calls wait at the coordinator,
     /// where the wait does not count as time of the call.
     virtual std::size_t calls_at_once() const noexcept { return 256; }
+
+    /// Whether its branches are transactions that stay prepared at a database. Then the coordinator
+    /// asks it from time to time which ones are.
+    virtual bool prepares() const noexcept { return false; }
+
+    /// Lists the branches of a log that are prepared at its database, those of other participants
+    /// at the same database included. Only if `prepares()`.
+    virtual asio::awaitable<result<std::vector<prepared_branch>>> list_prepared(std::uint64_t log);
 };
 
 }  // namespace mortise::txn

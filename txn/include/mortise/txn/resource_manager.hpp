@@ -9,7 +9,13 @@
 
 #include <boost/asio/awaitable.hpp>
 
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace mortise::txn {
 
@@ -20,6 +26,20 @@ enum class branch_note : std::uint8_t {
     nothing,
     worked,  ///< The transaction of its try is committed.
     closed,  ///< It was cancelled: its try may not be done any more.
+};
+
+/// A transaction that is prepared at a database.
+class prepared_transaction {
+public:
+    prepared_transaction() = default;  // declared: no aggregate (docs/compilers.md, G3)
+    explicit prepared_transaction(
+        db::prepared_name called, std::optional<std::chrono::milliseconds> since = std::nullopt
+    )
+        : name(std::move(called)), age(since) {}
+
+    db::prepared_name name;
+    /// For how long it has been prepared, by the clock of the database; empty: it does not tell.
+    std::optional<std::chrono::milliseconds> age;
 };
 
 /// The port between `xa_participant` and a database whose transactions can be prepared.
@@ -52,6 +72,16 @@ public:
     /// branch, and is not ended.
     /// @param close notes the branch as `closed` if nothing is noted
     virtual asio::awaitable<result<branch_note>> look(call request, bool close) = 0;
+
+    /// Lists all prepared transactions with names such as `prepared_name` makes, whoever has
+    /// prepared them.
+    virtual asio::awaitable<result<std::vector<prepared_transaction>>> list() = 0;
+
+    /// Forgets notes of a participant's branches whose transactions have numbers of that log below
+    /// `below`, a portion at a time. It does not wait for transactions that are prepared.
+    /// @return whether there may be more
+    virtual asio::awaitable<result<bool>>
+    forget(std::uint64_t log, std::string participant, std::uint64_t below) = 0;
 };
 
 }  // namespace mortise::txn

@@ -30,6 +30,13 @@ struct txn_event {
         partition_gained,  ///< This coordinator works on the partition from now on.
         partition_lost,    ///< It no longer does, because of `code`.
 
+        /// A branch has been prepared at its database for `took`, longer than it should.
+        prepared_long,
+        orphan_ended,  ///< A prepared branch, which no transaction needs, was rolled back.
+        /// A prepared branch needs people: by the log it was confirmed and has ended. `took`: how
+        /// long it has been prepared.
+        orphan_left,
+
         log_opened,
         log_failed,  ///< Nothing can be written, because of `code`; the log is opened anew.
     };

@@ -7,8 +7,11 @@
 #include "mortise/txn/detail/xa_session.hpp"
 #include "mortise/txn/xa_participant.hpp"
 
+#include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 
 namespace mortise::txn {
@@ -20,18 +23,37 @@ using postgres_work =
     std::function<asio::awaitable<reply>(db::postgres_connection& on, const call& request)>;
 
 namespace detail {
+// The name is one text, with a slash between its parts.
+inline std::optional<prepared_transaction> postgres_listed(const db::row& in) {
+    const auto& name = in.text(0);
+    const auto slash = name.find('/');
+    if (slash == std::string::npos)
+        return std::nullopt;
+    return prepared_as(
+        name.substr(0, slash), name.substr(slash + 1), std::chrono::milliseconds(in.integer(1))
+    );
+}
+
 inline const xa_statements& postgres_statements() {
     static const xa_statements all = {
         "SELECT 'set max_prepared_transactions to the number of branches that may be prepared at a "
         "time,'"
         " || ' and restart the server' WHERE current_setting('max_prepared_transactions')::int = 0",
-        "SELECT 1 FROM mortise_txn_xa LIMIT 0",
-        "CREATE TABLE IF NOT EXISTS mortise_txn_xa (log bigint, number bigint, term bigint,"
-        " branch bigint, state smallint NOT NULL, PRIMARY KEY (log, number, term, branch))",
-        "INSERT INTO mortise_txn_xa VALUES ($1, $2, $3, $4, 1)",
-        "INSERT INTO mortise_txn_xa VALUES ($1, $2, $3, $4, 2) ON CONFLICT DO NOTHING",
-        "SELECT state FROM mortise_txn_xa WHERE log = $1 AND number = $2 AND term = $3"
-        " AND branch = $4",
+        "SELECT participant FROM mortise_txn_xa LIMIT 0",
+        "CREATE TABLE IF NOT EXISTS mortise_txn_xa (log bigint, participant text, number bigint,"
+        " term bigint, branch bigint, state smallint NOT NULL,"
+        " PRIMARY KEY (log, participant, number, term, branch))",
+        "INSERT INTO mortise_txn_xa VALUES ($1, $2, $3, $4, $5, 1)",
+        "INSERT INTO mortise_txn_xa VALUES ($1, $2, $3, $4, $5, 2) ON CONFLICT DO NOTHING",
+        "SELECT state FROM mortise_txn_xa WHERE log = $1 AND participant = $2 AND number = $3"
+        " AND term = $4 AND branch = $5",
+        "DELETE FROM mortise_txn_xa WHERE (log, participant, number, term, branch) IN"
+        " (SELECT log, participant, number, term, branch FROM mortise_txn_xa"
+        " WHERE log = $1 AND participant = $2 AND number < $3"
+        " ORDER BY number LIMIT $4 FOR UPDATE SKIP LOCKED)",
+        "SELECT gid, (extract(epoch FROM clock_timestamp() - prepared) * 1000)::bigint"
+        " FROM pg_prepared_xacts WHERE database = current_database()",
+        &postgres_listed,
         db::postgres_error("42P01"),
         db::postgres_error("23505"),
     };
@@ -45,7 +67,8 @@ inline const xa_statements& postgres_statements() {
 /// Needs PostgreSQL 14 or newer. Its `max_prepared_transactions`, which is 0 by default, limits how
 /// many branches may be prepared at a time.
 ///
-/// It keeps a table `mortise_txn_xa`, made on first use.
+/// It keeps a table `mortise_txn_xa`, made on first use. Rows of transactions that have ended are
+/// deleted after `notes_kept`, in portions.
 ///
 /// @param calls_at_once at most as many as the session has connections (`connections_max`)
 /// @par Errors       A server that cannot do it fails each try by `wrong_server`, with what to do.
@@ -56,14 +79,16 @@ inline std::shared_ptr<xa_participant> xa_postgres(
     std::shared_ptr<db::postgres> database,
     postgres_work work,
     std::size_t calls_at_once,
-    db::transaction_options options = {}
+    db::transaction_options options = {},
+    std::chrono::milliseconds notes_kept = xa_participant::notes_kept_default
 ) {
     using manager = detail::xa_session<db::postgres, db::postgres_connection>;
     return std::make_shared<xa_participant>(
         std::make_shared<manager>(
             std::move(database), std::move(work), detail::postgres_statements(), options
         ),
-        calls_at_once
+        calls_at_once,
+        notes_kept
     );
 }
 

@@ -2,6 +2,7 @@
 #ifndef MORTISE_TXN_DETAIL_XA_SESSION_HPP
 #define MORTISE_TXN_DETAIL_XA_SESSION_HPP
 
+#include "mortise/coro/clock.hpp"
 #include "mortise/db/server_database.hpp"
 #include "mortise/txn/error.hpp"
 #include "mortise/txn/resource_manager.hpp"
@@ -10,18 +11,21 @@
 #include <boost/asio/deferred.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 namespace mortise::txn::detail {
 
-/// The statements with which a kind of server notes branches. Their parameters are the log, the
-/// number, the term and the branch.
+/// The statements with which a kind of server notes branches. Those about one branch have the log,
+/// the participant, the number, the term and the branch as parameters.
 struct xa_statements {
     const char* check;   ///< Gives a text if the server cannot prepare transactions: what to do.
     const char* find;    ///< Fails if the table is not there.
@@ -29,6 +33,10 @@ struct xa_statements {
     const char* work;    ///< Notes the branch as worked; fails if it is noted already.
     const char* close;   ///< Notes the branch as closed, unless it is noted.
     const char* look;    ///< Gives the note.
+    const char* forget;  ///< By log, participant and highest number: deletes a portion.
+    const char* list;    ///< Gives the prepared transactions.
+    /// Reads one of them; empty if its name is not such as `db::prepared_name` makes.
+    std::optional<prepared_transaction> (*listed)(const db::row& in);
     error_code missing;  ///< There is no such table.
     error_code noted;    ///< The key is there already.
 };
@@ -49,10 +57,24 @@ inline db::bound_sql about(const char* statement, const call& of) {
     return db::bound_sql(
         statement,
         static_cast<std::int64_t>(of.gid.log),
+        of.participant,
         static_cast<std::int64_t>(of.gid.number),
         static_cast<std::int64_t>(of.term),
         static_cast<std::int64_t>(of.branch)
     );
+}
+
+constexpr std::int64_t forgotten_at_once = 1'000;
+
+/// Reads a name that may be anybody's.
+inline std::optional<prepared_transaction> prepared_as(
+    const std::string& global,
+    const std::string& branch,
+    std::optional<std::chrono::milliseconds> age = std::nullopt
+) {
+    if (!db::prepared_name::is_usable(global, branch))
+        return std::nullopt;
+    return prepared_transaction(db::prepared_name(global, branch), age);
 }
 
 /// Undoes the transaction of a closure that has told its answer already.
@@ -64,8 +86,10 @@ struct xa_attempt {
     const std::function<asio::awaitable<reply>(Connection&, const call&)>* work = nullptr;
     const xa_statements* say = nullptr;
     const call* request = nullptr;
+    clock::time_point until = clock::time_point::max();  ///< The time of the transaction.
     reply answer;
     bool noting = false;  ///< The work is done.
+    bool late = false;    ///< The time was up when the work was done.
 };
 
 // The closures are classes of plain pointers: g++ 12 destroys lambdas that own something twice.
@@ -76,7 +100,8 @@ struct xa_trying {
         at->noting = false;  // the closure may run again after a conflict
         auto working = (*at->work)(on, *at->request);
         at->answer = co_await std::move(working);
-        if (at->answer.type != reply::verdict::done)
+        at->late = clock::now() >= at->until;
+        if (at->answer.type != reply::verdict::done || at->late)
             throw undo_work();
         at->noting = true;
         auto noting = on.async_query(about(at->say->work, *at->request));
@@ -126,12 +151,16 @@ public:
         attempt.work = &work_;
         attempt.say = &say_;
         attempt.request = &request;
+        if (request.time_left > std::chrono::milliseconds(0))
+            attempt.until = clock::now() + request.time_left;
         const xa_trying<Connection> todo{&attempt};
         auto preparing = database_->async_prepare(
             std::move(name), todo, options_, asio::as_tuple(asio::deferred)
         );
         const auto ended = co_await std::move(preparing);
         const auto& failure = std::get<0>(ended);
+        if (attempt.late)
+            co_return error_code(errc::late_try);
         if (!failure || attempt.answer.type != reply::verdict::done)
             co_return std::move(attempt.answer);
         if (attempt.noting && code_of(failure) == say_.noted)
@@ -159,6 +188,30 @@ public:
         if (failure && !is_undone(failure))
             std::rethrow_exception(failure);
         co_return found;
+    }
+
+    asio::awaitable<result<std::vector<prepared_transaction>>> list() override {
+        auto listing = database_->query(say_.list);
+        const auto all = co_await std::move(listing);
+        std::vector<prepared_transaction> found;
+        for (const auto& row : all.rows) {
+            if (auto each = say_.listed(row))
+                found.push_back(std::move(*each));
+        }
+        co_return found;
+    }
+
+    asio::awaitable<result<bool>>
+    forget(std::uint64_t log, std::string participant, std::uint64_t below) override {
+        auto forgetting = database_->query(
+            say_.forget,
+            static_cast<std::int64_t>(log),
+            participant,
+            static_cast<std::int64_t>(below),
+            forgotten_at_once
+        );
+        const auto forgotten = co_await std::move(forgetting);
+        co_return forgotten.affected >= forgotten_at_once;
     }
 
 private:
