@@ -8,7 +8,7 @@
 // PostgreSQL must allow it: max_prepared_transactions is 0 by default.
 //
 // Prints:
-//     30 euros: confirmed
+//     30 euros: confirmed, alice keeps 70
 //     900 euros: cancelled, not enough money
 //     alice has 70, bob has 130
 
@@ -30,44 +30,37 @@ namespace db = mortise::db;
 namespace txn = mortise::txn;
 
 //[xa_work
-// The work of a branch, in the transaction that is prepared then.
-asio::awaitable<txn::reply> pay(db::postgres_connection& on, const txn::call& order) {
-    const auto euros = std::stoll(order.payload);
-    auto paying =
-        on.query("UPDATE xa_account SET euros = euros - $1 WHERE id = 1 AND euros >= $1", euros);
-    const auto paid = co_await std::move(paying);
-    if (paid.affected == 0)
-        co_return txn::reply::refused("not enough money");
-    co_return txn::reply::done();
+// The work of a branch, in the transaction that is prepared then. It gives what is left.
+auto pay(std::int64_t euros) {
+    return txn::on_postgres([euros](db::postgres_connection& on) -> asio::awaitable<std::int64_t> {
+        auto paying = on.query(
+            "UPDATE xa_account SET euros = euros - $1 WHERE id = 1 AND euros >= $1"
+            " RETURNING euros",
+            euros
+        );
+        const auto paid = co_await std::move(paying);
+        if (paid.empty())
+            throw txn::refusal("not enough money");
+        co_return paid.first().integer("euros");
+    });
 }
 
-asio::awaitable<txn::reply> receive(db::mysql_connection& on, const txn::call& order) {
-    const auto euros = std::stoll(order.payload);
-    auto receiving = on.query("UPDATE xa_account SET euros = euros + ? WHERE id = 1", euros);
-    co_await std::move(receiving);
-    co_return txn::reply::done();
+auto receive(std::int64_t euros) {
+    return txn::on_mysql([euros](db::mysql_connection& on) -> asio::awaitable<void> {
+        auto receiving = on.query("UPDATE xa_account SET euros = euros + ? WHERE id = 1", euros);
+        co_await std::move(receiving);
+    });
 }
-
-void add_banks(
-    txn::coordinator_config& config,
-    std::shared_ptr<db::postgres> alice,
-    std::shared_ptr<db::mysql> bob
-) {
-    constexpr std::size_t calls_at_once = 8;
-    config.participants.emplace("alice's bank", txn::xa_postgres(alice, pay, calls_at_once));
-    config.participants.emplace("bob's bank", txn::xa_mysql(bob, receive, calls_at_once));
-}
-//]
 
 asio::awaitable<void> transfer(txn::coordinator& banks, std::int64_t euros) {
     txn::transaction transaction;
-    transaction.add("alice's bank", std::to_string(euros));
-    transaction.add("bob's bank", std::to_string(euros));
+    const auto left = transaction.add("alice's bank", pay(euros));
+    transaction.add("bob's bank", receive(euros));
     auto running = banks.async_run(std::move(transaction));
     const txn::outcome outcome = co_await std::move(running);
     std::cout << euros << " euros: ";
     if (outcome.confirmed())
-        std::cout << "confirmed" << std::endl;
+        std::cout << "confirmed, alice keeps " << left.get().value() << std::endl;
     else if (outcome.cancelled())
         std::cout << "cancelled, " << outcome.text() << std::endl;
     else
@@ -75,6 +68,7 @@ asio::awaitable<void> transfer(txn::coordinator& banks, std::int64_t euros) {
     auto settling = banks.async_settle(outcome.gid());
     const auto settled = co_await std::move(settling);  // both banks have done it
 }
+//]
 
 template <class Bank>
 asio::awaitable<void> open_account(Bank& bank) {
@@ -116,9 +110,13 @@ int main(int argc, char** argv) {
     const auto executor = context.get_executor();
     auto alice = std::make_shared<db::postgres>(executor, db::parse_postgres_url(argv[1]));
     auto bob = std::make_shared<db::mysql>(executor, db::parse_mysql_url(argv[2]));
+    //[xa_banks
+    constexpr std::size_t calls_at_once = 8;
     txn::coordinator_config config;
     config.log = "xa_decisions.db";
-    add_banks(config, alice, bob);
+    config.participants.emplace("alice's bank", txn::xa_postgres(alice, calls_at_once));
+    config.participants.emplace("bob's bank", txn::xa_mysql(bob, calls_at_once));
+    //]
     txn::coordinator banks(executor, config);
     asio::co_spawn(context, trade(*alice, *bob, banks), rethrow);
     context.run();

@@ -38,14 +38,10 @@ asio::awaitable<txn::reply> move_money(Connection& on, const txn::call& request)
     co_return txn::reply::done();
 }
 
-template <class Session, class Config, class Work, class Make>
-std::shared_ptr<txn::participant>
-open_bank(const asio::any_io_executor& executor, Config config, Work work, Make make) {
+template <class Session, class Config>
+std::shared_ptr<Session> open_session(const asio::any_io_executor& executor, Config config) {
     config.connections_max = connections_max;
-    auto session = std::make_shared<Session>(executor, std::move(config));
-    return make(
-        std::move(session), work, calls_at_once, {}, txn::xa_participant::notes_kept_default
-    );
+    return std::make_shared<Session>(executor, std::move(config));
 }
 
 }  // namespace
@@ -53,15 +49,16 @@ open_bank(const asio::any_io_executor& executor, Config config, Work work, Make 
 std::shared_ptr<txn::participant>
 make_xa_bank(const asio::any_io_executor& executor, const std::string& url) {
     if (url.starts_with("postgresql:")) {
-        return open_bank<db::postgres>(
-            executor,
-            db::parse_postgres_url(url),
+        return txn::xa_postgres(
+            open_session<db::postgres>(executor, db::parse_postgres_url(url)),
             &move_money<db::postgres_connection>,
-            &txn::xa_postgres
+            calls_at_once
         );
     }
-    return open_bank<db::mysql>(
-        executor, db::parse_mysql_url(url), &move_money<db::mysql_connection>, &txn::xa_mysql
+    return txn::xa_mysql(
+        open_session<db::mysql>(executor, db::parse_mysql_url(url)),
+        &move_money<db::mysql_connection>,
+        calls_at_once
     );
 }
 

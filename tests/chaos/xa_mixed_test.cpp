@@ -247,7 +247,8 @@ TEST(XaExample, MovesMoneyFromPostgresToMariadb) {
     text << std::ifstream(output).rdbuf();
     EXPECT_EQ(
         text.str(),
-        "30 euros: confirmed\n900 euros: cancelled, not enough money\nalice has 70, bob has 130\n"
+        "30 euros: confirmed, alice keeps 70\n900 euros: cancelled, not enough money\nalice has "
+        "70, bob has 130\n"
     );
 }
 

@@ -67,6 +67,9 @@ constexpr code_text texts[] = {
     {errc::old_log,
      "the log is an old copy: find the newest one, or continue with this one by `mortise txn "
      "adopt`"},
+    {errc::wrong_work,
+     "the participant cannot do this branch: give it a closure for its kind of connection, or a "
+     "payload if it has work of its own"},
 };
 
 bool may_succeed_later(errc code) noexcept {
@@ -86,7 +89,7 @@ bool may_succeed_later(errc code) noexcept {
 }
 
 bool is_bad_argument(errc code) noexcept {
-    return code >= errc::no_branches && code <= errc::bad_gid;
+    return (code >= errc::no_branches && code <= errc::bad_gid) || code == errc::wrong_work;
 }
 
 class txn_category final : public boost::system::error_category {

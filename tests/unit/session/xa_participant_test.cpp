@@ -268,6 +268,108 @@ TEST_F(XaCalls, ATryWhoseTimeIsUpIsNotPrepared) {
     EXPECT_EQ(world.sql(session_kind::prepared_any), "");
 }
 
+class XaClosures : public XaParticipant {
+protected:
+    /// Both participants have no work of their own.
+    void open_for_closures(std::optional<session_kind::config> second = std::nullopt) {
+        const auto at = world.context.get_executor();
+        from = std::make_shared<session_world::session>(at, world.config());
+        to = std::make_shared<session_world::session>(at, second ? *second : world.config());
+        txn::coordinator_config config;
+        config.log = folder.path() / "log.db";
+        config.participants.emplace("from", session_kind::xa_participant(from, 4u));
+        config.participants.emplace("to", session_kind::xa_participant(to, 4u));
+        config.retry_first = milliseconds(2);
+        config.retry_max = milliseconds(20);
+        config.call_max = milliseconds(2'000);
+        coordinator.emplace(at, std::move(config));
+    }
+    /// Adds that to the account, and gives what is there then.
+    static auto adding(int account, int cents) {
+        return txn::on_connection<connection>([=](connection& on) -> asio::awaitable<std::string> {
+            const auto change = session_kind::marked(
+                "UPDATE account SET cents = cents + ? WHERE id = ? AND cents >= ?"
+            );
+            auto adding = on.query(change, cents, account, -cents);
+            const auto added = co_await std::move(adding);
+            if (added.affected == 0)
+                throw txn::refusal("not enough money");
+            const auto look = session_kind::marked("SELECT cents FROM account WHERE id = ?");
+            auto looking = on.query(look, account);
+            const auto found = co_await std::move(looking);
+            co_return std::to_string(found.first().integer(0));
+        });
+    }
+    txn::outcome run(txn::transaction transaction) {
+        auto outcome =
+            world.run(coordinator->async_run(std::move(transaction), asio::use_awaitable));
+        settle(outcome);
+        return outcome;
+    }
+};
+
+TEST_F(XaClosures, WorkOnceAndGiveTheirValues) {
+    open_for_closures();
+    txn::transaction transaction;
+    const auto left = transaction.add("from", adding(1, -10));
+    const auto right = transaction.add("to", adding(2, 10), {left.number()});
+    EXPECT_FALSE(left.get());
+    EXPECT_TRUE(run(std::move(transaction)).confirmed());
+    EXPECT_EQ(left.get(), "90");
+    EXPECT_EQ(right.get(), "110");
+    EXPECT_EQ(both(), "90 110");
+}
+
+TEST_F(XaClosures, ARefusalIsToldAndUndoesAll) {
+    open_for_closures();
+    txn::transaction transaction;
+    const auto left = transaction.add("from", adding(1, -101));
+    transaction.add("to", adding(2, 101));
+    const auto outcome = run(std::move(transaction));
+    EXPECT_TRUE(outcome.cancelled());
+    EXPECT_EQ(outcome.text(), "not enough money");
+    EXPECT_FALSE(left.get());
+    EXPECT_EQ(both(), "100 100");
+}
+
+TEST_F(XaClosures, ALostAnswerLosesNoValue) {
+    for (const auto how : {deed::cut, deed::cut_answer}) {
+        open_for_closures(through_proxy());
+        proxy->at(session_kind::prepare_text, how);
+        txn::transaction transaction;
+        transaction.add("from", adding(1, -10));
+        const auto right = transaction.add("to", adding(2, 10));
+        const auto before = std::stoi(world.cents(2));
+        const auto outcome = run(std::move(transaction));
+        EXPECT_TRUE(outcome.confirmed()) << outcome.text();
+        EXPECT_EQ(right.get(), std::to_string(before + 10));
+        EXPECT_EQ(world.cents(2), std::to_string(before + 10));
+        stop();
+    }
+}
+
+TEST_F(XaClosures, AParticipantRefusesWorkThatItCannotDo) {
+    open_for_closures();
+    const auto code = [&](txn::transaction transaction) {
+        error_code found;
+        coordinator->async_run(std::move(transaction), [&](error_code failed, txn::outcome) {
+            found = failed;
+        });
+        EXPECT_TRUE(world.reaches([&] { return found.failed(); }));
+        return found;
+    };
+    txn::transaction without;
+    without.add("from", "5");
+    EXPECT_EQ(code(std::move(without)), txn::errc::wrong_work);
+    txn::transaction elsewhere;
+    elsewhere.add("from", txn::on_connection<int>([](int&) -> asio::awaitable<void> {
+                      co_return;
+                  }));
+    const auto wrong = code(std::move(elsewhere));
+    EXPECT_EQ(wrong, txn::errc::wrong_work);
+    EXPECT_EQ(wrong, condition::bad_argument);
+}
+
 class XaNotes : public XaCalls {
 protected:
     XaNotes() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The rules of branches that are prepared, over a database that is a few tables in memory.
 #include "mortise/coro/virtual_time.hpp"
+#include "mortise/txn/branch_work.hpp"
 #include "mortise/txn/error.hpp"
 #include "mortise/txn/xa_participant.hpp"
 #include "xa/note_keeper.hpp"
@@ -131,6 +132,40 @@ TEST_F(XaRules, ARepeatedTryThatWasPreparedIsNotWorkedAgain) {
     database->prepared.clear();
     EXPECT_FALSE(carry_out(operation::try_, 3)) << "the earlier one was not prepared";
     EXPECT_EQ(database->works, 2);
+}
+
+/// Some closure, whose attempts the toy database does not run.
+class toy_work final : public txn::detail::valued_work<int> {
+public:
+    void come_to_its_end(std::uint32_t attempt, int value) { store(attempt, value); }
+};
+
+TEST_F(XaRules, AValueIsThatOfTheAttemptThatWasPrepared) {
+    const auto work = std::make_shared<toy_work>();
+    request.work = work;
+    work->come_to_its_end(1, 11);
+    database->fails = fault::after;
+    EXPECT_EQ(carry_out(operation::try_), txn::errc::call_failed);
+    database->fails = fault::none;
+    EXPECT_FALSE(work->value());
+    EXPECT_FALSE(carry_out(operation::try_, 2));
+    EXPECT_EQ(work->value(), 11) << "it was prepared by the first attempt";
+    work->come_to_its_end(2, 12);
+    EXPECT_EQ(work->value(), 11);
+}
+
+TEST_F(XaRules, AValueThatNobodyKnowsIsNoVote) {
+    const auto work = std::make_shared<toy_work>();
+    request.work = work;
+    database->fails = fault::after;
+    EXPECT_EQ(carry_out(operation::try_), txn::errc::call_failed);
+    database->fails = fault::none;
+    work->come_to_its_end(1, 11);
+    work->come_to_its_end(2, 12);
+    EXPECT_EQ(carry_out(operation::try_, 3), txn::errc::call_failed);
+    EXPECT_FALSE(work->value());
+    EXPECT_FALSE(carry_out(operation::cancel));
+    EXPECT_TRUE(database->prepared.empty());
 }
 
 TEST_F(XaRules, ARefusalLeavesNothing) {

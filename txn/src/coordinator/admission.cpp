@@ -44,6 +44,8 @@ void admission::admit(transaction transaction, outcome_handler handler) {
     if (transaction.keyed())
         fresh->key = transaction.key();
     fresh->leases = transaction.leases();
+    for (std::size_t i = 0; i < fresh->branches.size(); ++i)
+        fresh->branches[i].work = transaction.work_of(static_cast<branch_number>(i + 1));
     fresh->try_attempts_max = transaction.try_attempts() == 0 ? context_.config().try_attempts_max
                                                               : transaction.try_attempts();
     fresh->time_max = transaction.deadline() == milliseconds(0) ? context_.config().deadline
@@ -68,8 +70,12 @@ error_code admission::check(const transaction& transaction) const {
     if (transaction.deadline() < milliseconds(0))
         return mortise::errc::duration_negative;
     for (std::size_t i = 0; i < branches.size(); ++i) {
-        if (!core_.lanes.knows(branches[i].participant))
+        const auto& known = context_.config().participants;
+        const auto who = known.find(branches[i].participant);
+        if (who == known.end())
             return errc::unknown_participant;
+        if (!who->second->accepts(transaction.work_of(static_cast<branch_number>(i + 1)).get()))
+            return errc::wrong_work;
         if (branches[i].payload.size() > context_.config().payload_max)
             return errc::payload_too_large;
         for (const auto before : branches[i].after) {

@@ -162,6 +162,8 @@ call calls::call_for(const running& transaction, branch_number number) const {
     request.term = transaction.term;
     request.participant = plan.branches[number - 1].participant;
     request.payload = plan.branches[number - 1].payload;
+    if (request.type == operation::try_)
+        request.work = transaction.branches[number - 1].work;
     request.locks = plan.locks;
     request.time_left = std::max(
         milliseconds(0),

@@ -92,7 +92,7 @@ struct participant_lane {
 /// The participants of a coordinator, each with its lane: who answers, who has too many waiters,
 /// and who is ahead of the log. These decide whether a new transaction may begin.
 ///
-/// @par Threads The strand, except for `knows`.
+/// @par Threads The strand.
 class participant_lanes final : coordinator_part {
 public:
     using table = std::map<std::string, participant_lane, std::less<>>;
@@ -104,8 +104,6 @@ public:
     participant_lane* find(std::string_view participant);
     /// Returns the lane of a branch whose participant is known.
     participant_lane& of(const running& transaction, branch_number number);
-    /// Any thread.
-    bool knows(std::string_view participant) const { return lanes_.contains(participant); }
 
     /// Ends a call with an answer.
     void note_answer(participant_lane& at);

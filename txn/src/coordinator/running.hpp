@@ -9,6 +9,7 @@
 #include "mortise/coro/detail/completion.hpp"
 #include "mortise/coro/detail/deadline_list.hpp"
 #include "mortise/lease_view.hpp"
+#include "mortise/txn/branch_work.hpp"
 #include "mortise/txn/outcome.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
@@ -146,6 +147,7 @@ public:
         bool bars = false;           ///< Its participant is barred because of it.
         std::uint32_t first = 0;     ///< The first branch of its participant, from zero.
         std::uint32_t waiting = 0;   ///< Of a first branch: how many of them wait.
+        std::shared_ptr<branch_work> work;  ///< Of its try, until the decision.
         clock::time_point sent;
         std::shared_ptr<call_stop> stop;
         coro::detail::deadline_list::handle timer;  ///< Of the call, or before the next one.

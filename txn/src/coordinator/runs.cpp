@@ -125,6 +125,8 @@ void runs::decided(
     }
     MORTISE_CRASH_POINT("txn.decided");
     transaction->proof = std::move(proof);
+    for (auto& each : transaction->branches)
+        each.work = nullptr;
     transaction->home->undecided -= std::exchange(transaction->undecided, false);
     ++(transaction->proof->confirm() ? context_.count.confirmed : context_.count.cancelled);
     context_.report(txn_event::kind::decided, *transaction);

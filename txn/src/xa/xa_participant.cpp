@@ -4,6 +4,7 @@
 #include "mortise/coro/detail/crash_point.hpp"
 #include "mortise/detail/require.hpp"
 #include "mortise/detail/text.hpp"
+#include "mortise/txn/branch_work.hpp"
 #include "mortise/txn/error.hpp"
 #include "planted_bugs.hpp"
 #include "xa/note_keeper.hpp"
@@ -49,12 +50,18 @@ replying try_branch(manager_ptr manager, call request) {
         const auto prepared = co_await std::move(looking);
         if (!prepared)
             co_return prepared.error();
+        // With several attempts that came to their end, nobody knows whose value it is.
+        const bool known = !request.work || !*prepared || request.work->choose_only();
         if (*prepared)
-            co_return reply::done();
+            co_return known ? result<reply>(reply::done()) : error_code(errc::call_failed);
     }
+    const auto work = request.work;
+    const auto attempt = request.attempt;
     auto preparing = manager->prepare(std::move(name), std::move(request));
     auto voted = co_await std::move(preparing);
     MORTISE_CRASH_POINT("xa.prepared");
+    if (work && voted && voted->type == reply::verdict::done)
+        work->choose(attempt);
     co_return voted;
 }
 

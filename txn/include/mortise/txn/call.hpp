@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,8 @@
 namespace mortise::txn {
 
 using mortise::lock_token;
+
+class branch_work;
 
 /// The three operations of a participant.
 enum class operation : std::uint8_t {
@@ -41,6 +44,8 @@ public:
     std::uint64_t term = 0;
     std::string participant;  ///< Its name at the coordinator.
     std::string payload;
+    /// Of a try whose transaction brings its work along; null: there is a payload only.
+    std::shared_ptr<branch_work> work;
     std::vector<lock_token> locks;
 
     /// Of a try: how long the transaction may still take. After that the reservation is overdue,

@@ -95,7 +95,7 @@ public:
     ///                   failed meanwhile or another coordinator took over: ask `async_outcome`
     ///                   later.
     /// @par Errors       `no_branches`, `too_many_branches`, `unknown_participant`,
-    ///                   `payload_too_large`, `bad_order`, `bad_key`, `key_reused`,
+    ///                   `payload_too_large`, `wrong_work`, `bad_order`, `bad_key`, `key_reused`,
     ///                   `mortise::errc::duration_negative` (the deadline); `too_many_open`;
     ///                   `no_answer`: a participant does not answer now; `participant_ahead`: one
     ///                   has seen something that the log does not know; `standby`, `stopped`,

@@ -53,6 +53,8 @@ enum class errc : int {
     call_too_late,   ///< The participant did not answer in time.
 
     old_log,  ///< The log is older than the mark in the file beside it: an old copy.
+
+    wrong_work,  ///< The participant needs a closure for another kind of connection, or none.
 };
 
 const boost::system::error_category& error_category() noexcept;

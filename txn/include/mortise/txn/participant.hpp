@@ -40,6 +40,9 @@ public:
     /// where the wait does not count as time of the call.
     virtual std::size_t calls_at_once() const noexcept { return 256; }
 
+    /// Whether it can do a branch with this closure; null: one that has a payload only.
+    virtual bool accepts(const branch_work* work) const noexcept { return work == nullptr; }
+
     /// Whether its branches are transactions that stay prepared at a database. Then the coordinator
     /// asks it from time to time which ones are.
     virtual bool prepares() const noexcept { return false; }

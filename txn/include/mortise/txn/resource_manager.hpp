@@ -56,6 +56,9 @@ public:
     resource_manager& operator=(const resource_manager&) = delete;
     virtual ~resource_manager() = default;
 
+    /// Whether it can do a branch with this closure; null: one that has a payload only.
+    virtual bool accepts(const branch_work* work) const noexcept { return work == nullptr; }
+
     /// Does the work of a try, notes the branch as `worked`, and leaves the transaction prepared
     /// under this name.
     ///

@@ -4,11 +4,14 @@
 
 #include "mortise/lease.hpp"
 #include "mortise/txn/branch.hpp"
+#include "mortise/txn/branch_work.hpp"
 
 #include <chrono>
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace mortise::txn {
@@ -26,6 +29,27 @@ public:
     add(std::string participant,
         std::string payload,
         std::initializer_list<branch_number> after = {});
+
+    /// Adds a branch whose work is a closure, for participants that run such: `xa_postgres` and
+    /// `xa_mysql`.
+    ///
+    ///     auto left = order.add("bank", txn::on_postgres(pay));
+    ///
+    /// The closure is not written to the log. It may run more than once, each time in a transaction
+    /// of its own of which at most one takes effect, and after `async_run` has completed if the
+    /// transaction was cancelled: let it own what it needs.
+    ///
+    /// @return its number, and the value that it will give.
+    template <class T>
+    branch_value<T>
+    add(std::string participant,
+        branch_closure<T> closure,
+        std::initializer_list<branch_number> after = {}) {
+        const auto number = add(std::move(participant), std::string(), after);
+        works_.resize(number);
+        works_.back() = closure.work();
+        return branch_value<T>(closure.work(), number);
+    }
 
     /// Runs the transaction under a lock: the lock's token goes with every call, and a barrier that
     /// has seen a higher one refuses the try. If the lease is lost before the decision, the
@@ -50,6 +74,10 @@ public:
 
     // For the coordinator.
     const std::vector<branch>& branches() const noexcept { return branches_; }
+    /// The closure of a branch; null: it has a payload only.
+    std::shared_ptr<branch_work> work_of(branch_number number) const {
+        return number <= works_.size() ? works_[number - 1] : nullptr;
+    }
     const std::string& key() const noexcept { return key_; }
     bool keyed() const noexcept { return keyed_; }
     const std::string& traceparent() const noexcept { return traceparent_; }
@@ -60,6 +88,7 @@ public:
 
 private:
     std::vector<branch> branches_;
+    std::vector<std::shared_ptr<branch_work>> works_;
     std::vector<lease_view> leases_;
     std::string key_;
     bool keyed_ = false;

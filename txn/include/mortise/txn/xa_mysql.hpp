@@ -69,6 +69,7 @@ inline const xa_statements& mysql_statements() {
 /// It keeps a table `mortise_txn_xa`, made on first use. Rows of transactions that have ended are
 /// deleted after `notes_kept`, in portions.
 ///
+/// @param work that of all branches which bring none along; null: each must
 /// @param calls_at_once at most as many as the session has connections (`connections_max`)
 /// @par Errors       A server that cannot do it fails each try by `wrong_server`, with what to do.
 /// @par Lifetimes    The session lives until the last call has ended.
@@ -89,6 +90,23 @@ inline std::shared_ptr<xa_participant> xa_mysql(
         calls_at_once,
         notes_kept
     );
+}
+
+/// The same for branches that bring their work along as closures: `on_mysql`.
+inline std::shared_ptr<xa_participant> xa_mysql(
+    std::shared_ptr<db::mysql> database,
+    std::size_t calls_at_once,
+    db::transaction_options options = {},
+    std::chrono::milliseconds notes_kept = xa_participant::notes_kept_default
+) {
+    return xa_mysql(std::move(database), nullptr, calls_at_once, options, notes_kept);
+}
+
+/// Makes the work of a branch from `work(db::mysql_connection&)`, which gives an
+/// `asio::awaitable<T>`; see `on_connection`.
+template <class Work>
+auto on_mysql(Work work) {
+    return on_connection<db::mysql_connection>(std::move(work));
 }
 
 }  // namespace mortise::txn

@@ -73,6 +73,9 @@ public:
 
     asio::awaitable<result<reply>> carry_out(call request) override;
     std::size_t calls_at_once() const noexcept override { return calls_at_once_; }
+    bool accepts(const branch_work* work) const noexcept override {
+        return manager_->accepts(work);
+    }
     bool prepares() const noexcept override { return true; }
     asio::awaitable<result<std::vector<prepared_branch>>> list_prepared(std::uint64_t log) override;
 

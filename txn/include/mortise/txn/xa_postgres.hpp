@@ -8,6 +8,7 @@
 #include "mortise/txn/xa_participant.hpp"
 
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -70,6 +71,7 @@ inline const xa_statements& postgres_statements() {
 /// It keeps a table `mortise_txn_xa`, made on first use. Rows of transactions that have ended are
 /// deleted after `notes_kept`, in portions.
 ///
+/// @param work that of all branches which bring none along; null: each must
 /// @param calls_at_once at most as many as the session has connections (`connections_max`)
 /// @par Errors       A server that cannot do it fails each try by `wrong_server`, with what to do.
 /// @par Lifetimes    The session lives until the last call has ended.
@@ -90,6 +92,23 @@ inline std::shared_ptr<xa_participant> xa_postgres(
         calls_at_once,
         notes_kept
     );
+}
+
+/// The same for branches that bring their work along as closures: `on_postgres`.
+inline std::shared_ptr<xa_participant> xa_postgres(
+    std::shared_ptr<db::postgres> database,
+    std::size_t calls_at_once,
+    db::transaction_options options = {},
+    std::chrono::milliseconds notes_kept = xa_participant::notes_kept_default
+) {
+    return xa_postgres(std::move(database), nullptr, calls_at_once, options, notes_kept);
+}
+
+/// Makes the work of a branch from `work(db::postgres_connection&)`, which gives an
+/// `asio::awaitable<T>`; see `on_connection`.
+template <class Work>
+auto on_postgres(Work work) {
+    return on_connection<db::postgres_connection>(std::move(work));
 }
 
 }  // namespace mortise::txn

@@ -4,6 +4,7 @@
 
 #include "mortise/coro/clock.hpp"
 #include "mortise/db/server_database.hpp"
+#include "mortise/txn/branch_work.hpp"
 #include "mortise/txn/error.hpp"
 #include "mortise/txn/resource_manager.hpp"
 
@@ -84,6 +85,7 @@ class undo_work : public std::exception {};
 template <class Connection>
 struct xa_attempt {
     const std::function<asio::awaitable<reply>(Connection&, const call&)>* work = nullptr;
+    connection_work<Connection>* closure = nullptr;  ///< Null: the participant's own work.
     const xa_statements* say = nullptr;
     const call* request = nullptr;
     clock::time_point until = clock::time_point::max();  ///< The time of the transaction.
@@ -98,7 +100,8 @@ struct xa_trying {
     xa_attempt<Connection>* at;
     asio::awaitable<bool> operator()(Connection& on) const {
         at->noting = false;  // the closure may run again after a conflict
-        auto working = (*at->work)(on, *at->request);
+        auto working = at->closure ? at->closure->run(on, at->request->attempt)
+                                   : (*at->work)(on, *at->request);
         at->answer = co_await std::move(working);
         at->late = clock::now() >= at->until;
         if (at->answer.type != reply::verdict::done || at->late)
@@ -144,11 +147,19 @@ public:
     )
         : database_(std::move(database)), work_(std::move(work)), say_(say), options_(options) {}
 
+    bool accepts(const branch_work* work) const noexcept override {
+        return work == nullptr ? static_cast<bool>(work_)
+                               : dynamic_cast<const connection_work<Connection>*>(work) != nullptr;
+    }
+
     asio::awaitable<result<reply>> prepare(db::prepared_name name, call request) override {
+        if (!accepts(request.work.get()))
+            co_return error_code(errc::wrong_work);
         auto opening = open();
         co_await std::move(opening);
         xa_attempt<Connection> attempt;
         attempt.work = &work_;
+        attempt.closure = dynamic_cast<connection_work<Connection>*>(request.work.get());
         attempt.say = &say_;
         attempt.request = &request;
         if (request.time_left > std::chrono::milliseconds(0))
