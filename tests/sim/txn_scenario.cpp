@@ -55,6 +55,7 @@ public:
                 print(when, text);
             });
         floor_.disk.sleeps = false;
+        floor_.short_ways = banks == txn_banks::prepare;
         const std::size_t count = 1 + world_.random().below(3);
         for (std::size_t i = 0; i < count; ++i) {
             auto name = "coordinator " + std::to_string(i);
@@ -131,7 +132,13 @@ private:
                 confirmed.insert(row.integer(0));
         }
         judge_prepared();
-        floor_.verdict += judge_books(floor_.here->read(), floor_.there->read(), confirmed);
+        const auto books = floor_.here->read();
+        auto of_both = confirmed;
+        for (const auto number : books.alone) {
+            if (of_both.erase(number) == 0)
+                floor_.fail(std::to_string(number) + " took place alone, but not by the log");
+        }
+        floor_.verdict += judge_books(books, floor_.there->read(), of_both);
         for (const auto& [number, was_confirmed] : floor_.outcomes) {
             if (confirmed.contains(static_cast<std::int64_t>(number)) != was_confirmed)
                 floor_.fail(std::to_string(number) + " was told otherwise");

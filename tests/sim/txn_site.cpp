@@ -94,14 +94,20 @@ txn::transaction txn_site::draw_transfer() {
         return std::to_string(1 + dice_.below(transfer_ledger::accounts));
     };
     const auto cents = std::to_string(1 + dice_.below(1'500));
-    const bool away = dice_.chance(0.5);
     txn::transaction transaction;
+    if (floor_.short_ways && dice_.chance(0.2)) {
+        transaction.add("here", "credit " + account() + " 0");
+        return transaction;
+    }
+    const bool away = dice_.chance(0.5);
     const auto debit = transaction.add(away ? "here" : "there", "debit " + account() + ' ' + cents);
     std::string credit = "credit " + account() + ' ' + cents;
     if (dice_.chance(0.2))
         transaction.add(away ? "there" : "here", std::move(credit), {debit});
     else
         transaction.add(away ? "there" : "here", std::move(credit));
+    if (floor_.short_ways && dice_.chance(0.2))
+        transaction.add("here", "look");
     return transaction;
 }
 

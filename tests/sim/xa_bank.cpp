@@ -110,6 +110,8 @@ result<reply>
 xa_bank::prepare(const db::prepared_name& name, const txn::call& of, std::uint64_t request) {
     if (!delivered_.insert(request).second)
         return would_wait();
+    if (of.payload.starts_with("look"))
+        return reply::done_for_good();
     const auto order = transfer_ledger::order_in(of.payload);
     if (is_noted_under_way(key_of(of)) || is_locked(order.account))
         return would_wait();
@@ -117,8 +119,18 @@ xa_bank::prepare(const db::prepared_name& name, const txn::call& of, std::uint64
         return reply::refused("not enough money");
     if (notes_.contains(key_of(of)))
         return error_code(txn::errc::late_try);
-    prepared_.emplace(name, prepared{key_of(of), order, world_.now()});
+    if (of.one_phase)
+        commit(key_of(of), order, true);
+    else
+        prepared_.emplace(name, prepared{key_of(of), order, world_.now()});
     return reply::done();
+}
+
+void xa_bank::commit(const branch_key& branch, const transfer_ledger::order& order, bool alone) {
+    cents_.at(order.account) += order.debit ? -order.cents : order.cents;
+    auto& ledger = alone ? alone_ : ledger_;
+    broken_ = broken_ || !notes_.emplace(branch, branch_note::worked).second ||
+              !ledger.insert(static_cast<std::int64_t>(std::get<2>(branch))).second;
 }
 
 result<bool> xa_bank::finish(const db::prepared_name& name, db::prepared_end how) {
@@ -127,11 +139,8 @@ result<bool> xa_bank::finish(const db::prepared_name& name, db::prepared_end how
         return false;
     const auto [branch, order, since] = found->second;
     prepared_.erase(found);
-    if (how == db::prepared_end::roll_back)
-        return true;
-    cents_.at(order.account) += order.debit ? -order.cents : order.cents;
-    broken_ = broken_ || !notes_.emplace(branch, branch_note::worked).second ||
-              !ledger_.insert(static_cast<std::int64_t>(std::get<2>(branch))).second;
+    if (how == db::prepared_end::commit)
+        commit(branch, order, false);
     return true;
 }
 
@@ -188,6 +197,7 @@ transfer_ledger::books xa_bank::read() {
     for (const auto& [account, cents] : cents_)
         books.cents += cents;
     books.confirmed = ledger_;
+    books.alone = alone_;
     if (broken_)
         books.reserved = 1;
     return books;

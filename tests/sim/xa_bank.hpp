@@ -50,6 +50,7 @@ private:
     };
 
     static branch_key key_of(const txn::call& of);
+    void commit(const branch_key& branch, const transfer_ledger::order& order, bool alone);
     bool is_noted_under_way(const branch_key& branch) const;
     bool is_locked(int account) const;
 
@@ -59,6 +60,7 @@ private:
     std::map<db::prepared_name, prepared> prepared_;
     std::map<branch_key, txn::branch_note> notes_;
     std::set<std::int64_t> ledger_;
+    std::set<std::int64_t> alone_;
     std::set<std::uint64_t> delivered_;
     std::uint64_t requests_ = 0;
     bool broken_ = false;  ///< Something was done twice.

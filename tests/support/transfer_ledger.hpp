@@ -43,6 +43,7 @@ public:
         std::int64_t reserved = 0;  ///< Taken from accounts, or promised to them, and not settled.
         std::int64_t branches_open = 0;
         std::set<std::int64_t> confirmed;  ///< The numbers of the transactions.
+        std::set<std::int64_t> alone;      ///< Those that had no other branch.
     };
     static books read(db::connection& on);
 };

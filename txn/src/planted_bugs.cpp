@@ -28,7 +28,9 @@ bool planted_bugs::confirm_before_commit(coordinator_core& core, const running_p
         if (!core.log.is_open() || !transaction->home->term)
             return;
         const auto ignore = [](error_code, const std::optional<log::durable_decision>&) {};
-        core.log->decide(*transaction->home->term, transaction->gid.number, true, 0, "", ignore);
+        core.log->decide(
+            *transaction->home->term, transaction->gid.number, true, 0, "", "", ignore
+        );
     });
     return true;
 }
@@ -54,6 +56,14 @@ bool planted_bugs::foreign_branches() noexcept {
 
 bool planted_bugs::roll_back_and_retry() noexcept {
     return MORTISE_PLANTED_NAME("roll_back_and_retry");
+}
+
+bool planted_bugs::decide_for_alone() noexcept {
+    return MORTISE_PLANTED_NAME("decide_for_alone");
+}
+
+bool planted_bugs::decide_without_progress() noexcept {
+    return MORTISE_PLANTED_NAME("decide_without_progress");
 }
 
 }  // namespace mortise::txn::detail

@@ -29,6 +29,10 @@ struct planted_bugs {
     static bool foreign_branches() noexcept;
     /// Rolls back what an earlier attempt of a try may have prepared, and does the work again.
     static bool roll_back_and_retry() noexcept;
+    /// Decides for a branch that commits alone, as if it did not.
+    static bool decide_for_alone() noexcept;
+    /// Decides without a note of the branches that have finished in their tries.
+    static bool decide_without_progress() noexcept;
 #else
     static constexpr bool
     confirm_before_commit(coordinator_core&, const std::shared_ptr<running>&) noexcept {
@@ -46,6 +50,12 @@ struct planted_bugs {
         return false;
     }
     static constexpr bool roll_back_and_retry() noexcept {
+        return false;
+    }
+    static constexpr bool decide_for_alone() noexcept {
+        return false;
+    }
+    static constexpr bool decide_without_progress() noexcept {
         return false;
     }
 #endif

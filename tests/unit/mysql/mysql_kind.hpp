@@ -60,6 +60,9 @@ struct session_kind {
     static auto xa_participant(Arguments&&... arguments) {
         return txn::xa_mysql(std::forward<Arguments>(arguments)...);
     }
+    static constexpr const char* commit_alone_text = "ONE PHASE";  ///< Of a branch that is alone.
+    /// Whether the server tells that a transaction has changed nothing.
+    static constexpr bool tells_changes = false;
     static constexpr bool tells_ages = false;  ///< Of prepared transactions.
     /// A name of a transaction that is prepared; empty if there is none.
     static constexpr const char* prepared_any = "XA RECOVER";

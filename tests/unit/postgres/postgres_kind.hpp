@@ -53,6 +53,9 @@ struct session_kind {
     static auto xa_participant(Arguments&&... arguments) {
         return txn::xa_postgres(std::forward<Arguments>(arguments)...);
     }
+    static constexpr const char* commit_alone_text = "COMMIT";  ///< Of a branch that is alone.
+    /// Whether the server tells that a transaction has changed nothing.
+    static constexpr bool tells_changes = true;
     static constexpr bool tells_ages = true;  ///< Of prepared transactions.
     /// A name of a transaction that is prepared; empty if there is none.
     static constexpr const char* prepared_any = "SELECT gid FROM pg_prepared_xacts LIMIT 1";

@@ -279,6 +279,9 @@ protected:
         config.log = folder.path() / "log.db";
         config.participants.emplace("from", session_kind::xa_participant(from, 4u));
         config.participants.emplace("to", session_kind::xa_participant(to, 4u));
+        db::transaction_options reads;
+        reads.read_only = true;
+        config.participants.emplace("reads", session_kind::xa_participant(from, 4u, reads));
         config.retry_first = milliseconds(2);
         config.retry_max = milliseconds(20);
         config.call_max = milliseconds(2'000);
@@ -346,6 +349,102 @@ TEST_F(XaClosures, ALostAnswerLosesNoValue) {
         EXPECT_EQ(world.cents(2), std::to_string(before + 10));
         stop();
     }
+}
+
+TEST_F(XaClosures, AnOnlyBranchIsCommittedByItsTry) {
+    open_for_closures();
+    txn::transaction transaction;
+    const auto left = transaction.add("from", adding(1, -10));
+    EXPECT_TRUE(run(std::move(transaction)).confirmed());
+    EXPECT_EQ(left.get(), "90");
+    EXPECT_EQ(world.cents(1), "90");
+    EXPECT_EQ(coordinator->stats().calls, 1u);
+    txn::transaction refused;
+    refused.add("from", adding(1, -91));
+    EXPECT_EQ(run(std::move(refused)).text(), "not enough money");
+    EXPECT_EQ(world.cents(1), "90");
+    EXPECT_EQ(coordinator->stats().calls, 2u);
+}
+
+TEST_F(XaClosures, ALostAnswerOfAnOnlyBranchIsAskedFor) {
+    for (const auto how : {deed::cut, deed::cut_answer}) {
+        open_for_closures(through_proxy());
+        proxy->at(session_kind::commit_alone_text, how);
+        const auto before = std::stoi(world.cents(2));
+        txn::transaction transaction;
+        const auto right = transaction.add("to", adding(2, 10));
+        const auto outcome = run(std::move(transaction));
+        EXPECT_TRUE(outcome.confirmed()) << outcome.text();
+        EXPECT_FALSE(proxy->pending());
+        EXPECT_EQ(world.cents(2), std::to_string(before + 10));
+        EXPECT_EQ(right.get(), std::to_string(before + 10));
+        stop();
+    }
+}
+
+// The next coordinator finds the transaction undecided, and only the branch knows what became of it.
+TEST_F(XaClosures, AnOnlyBranchTellsTheNextCoordinatorWhatBecameOfIt) {
+    for (const auto how : {deed::stall, deed::cut_answer}) {
+        open_for_closures(through_proxy());
+        proxy->at(session_kind::commit_alone_text, how);
+        txn::transaction transaction;
+        transaction.add("to", adding(2, 10));
+        transaction.try_attempts(1);
+        std::optional<txn::gid> gid;
+        const auto before = std::stoi(world.cents(2));
+        coordinator->async_run(
+            std::move(transaction),
+            [&](error_code failed, txn::outcome outcome) {
+                EXPECT_FALSE(failed) << failed.message();
+                gid = outcome.gid();
+            }
+        );
+        EXPECT_TRUE(world.reaches([&] { return !proxy->pending(); }));
+        coordinator.reset();  // as a process that dies
+        to.reset();
+        EXPECT_TRUE(world.reaches([&] { return gid.has_value(); }));
+        proxy.reset();
+        open_for_closures();
+        bool confirmed = false;
+        bool ended = false;
+        coordinator->async_settle(*gid, [&](error_code failed, const txn::outcome& outcome) {
+            EXPECT_FALSE(failed) << failed.message();
+            confirmed = outcome.confirmed();
+            ended = true;
+        });
+        EXPECT_TRUE(world.reaches([&] { return ended; }));
+        EXPECT_EQ(world.cents(2), std::to_string(before + (confirmed ? 10 : 0)));
+        stop();
+    }
+}
+
+TEST_F(XaClosures, ABranchThatOnlyReadsNeedsNoSecondCall) {
+    open_for_closures();
+    const auto reading =
+        txn::on_connection<connection>([](connection& on) -> asio::awaitable<std::int64_t> {
+            auto looking = on.query("SELECT cents FROM account WHERE id = 1");
+            const auto found = co_await std::move(looking);
+            co_return found.first().integer(0);
+        });
+    txn::transaction declared;
+    const auto seen = declared.add("reads", reading);
+    declared.add("to", adding(2, 10), {seen.number()});
+    EXPECT_TRUE(run(std::move(declared)).confirmed());
+    EXPECT_EQ(seen.get(), 100);
+    EXPECT_EQ(coordinator->stats().calls, 3u);
+    txn::transaction found_out;
+    found_out.add("from", reading);
+    found_out.add("to", adding(2, 10));
+    EXPECT_TRUE(run(std::move(found_out)).confirmed());
+    EXPECT_EQ(coordinator->stats().calls, session_kind::tells_changes ? 6u : 7u);
+    txn::transaction only;
+    only.add("reads", reading);
+    EXPECT_TRUE(run(std::move(only)).confirmed());
+    txn::transaction refused;
+    refused.add("reads", reading);
+    refused.add("to", adding(2, -1'000));
+    EXPECT_TRUE(run(std::move(refused)).cancelled());
+    EXPECT_EQ(both(), "100 120");
 }
 
 TEST_F(XaClosures, AParticipantRefusesWorkThatItCannotDo) {

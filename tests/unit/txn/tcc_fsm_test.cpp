@@ -71,6 +71,94 @@ protected:
     TccFsmInOrder() { fsm_ = tcc_fsm(branches({{}, {1}, {1}, {2, 3}})); }
 };
 
+/// The only branch, which is committed by its try.
+class TccFsmAlone : public TccFsm {
+protected:
+    TccFsmAlone() { fsm_ = tcc_fsm(branches({{}}), true); }
+    steps was_committed() {
+        return after([&](steps& next) { fsm_.was_committed(1, next); });
+    }
+};
+
+TEST_F(TccFsmAlone, ATryThatIsDoneNeedsNoConfirm) {
+    EXPECT_EQ(begin(), (steps{{action::send_try, 1}}));
+    EXPECT_EQ(tried(1), steps{{action::decide_confirm}});
+    EXPECT_EQ(decided(true), steps{{action::settle}});
+}
+
+TEST_F(TccFsmAlone, ARefusalNeedsNoCancel) {
+    begin();
+    EXPECT_EQ(refused(1), steps{{action::decide_cancel}});
+    EXPECT_EQ(decided(false), steps{{action::settle}});
+}
+
+TEST_F(TccFsmAlone, AnUnclearTryIsCancelledBeforeTheDecision) {
+    begin();
+    EXPECT_EQ(failed(1), (steps{{action::send_cancel, 1}}));
+    EXPECT_TRUE(fsm_.presuming());
+    EXPECT_EQ(finished(1), steps{{action::decide_cancel}});
+    EXPECT_EQ(decided(false), steps{{action::settle}});
+}
+
+TEST_F(TccFsmAlone, ACancelThatFindsACommitConfirms) {
+    begin();
+    failed(1);
+    EXPECT_EQ(was_committed(), steps{{action::decide_confirm}});
+    EXPECT_EQ(decided(true), steps{{action::settle}});
+    EXPECT_TRUE(fsm_.confirming());
+}
+
+TEST_F(TccFsmAlone, AnAbortWaitsForTheTry) {
+    begin();
+    EXPECT_EQ(abort(), steps());
+    EXPECT_EQ(tried(1), steps{{action::decide_confirm}}) << "it was too late";
+    EXPECT_EQ(decided(true), steps{{action::settle}});
+    fsm_ = tcc_fsm(branches({{}}), true);
+    begin();
+    abort();
+    EXPECT_EQ(failed(1), (steps{{action::send_cancel, 1}}));
+    fsm_ = tcc_fsm(branches({{}}), true);
+    begin();
+    abort();
+    EXPECT_EQ(refused(1), steps{{action::decide_cancel}});
+    fsm_ = tcc_fsm(branches({{}}), true);
+    EXPECT_EQ(abort(), steps{{action::decide_cancel}}) << "nothing was sent";
+}
+
+TEST_F(TccFsmAlone, WhatAnEarlierCoordinatorLeftIsAsked) {
+    EXPECT_EQ(
+        after([&](steps& next) { fsm_.resume_undecided(next); }), (steps{{action::send_cancel, 1}})
+    );
+    fsm_.stuck(1);
+    EXPECT_EQ(
+        after([&](steps& next) { fsm_.unstick(1, next); }), (steps{{action::send_cancel, 1}})
+    );
+    EXPECT_EQ(was_committed(), steps{{action::decide_confirm}});
+    EXPECT_EQ(decided(true), steps{{action::settle}});
+}
+
+TEST_F(TccFsmInOrder, ABranchThatIsDoneForGoodIsNotCalledAgain) {
+    const auto for_good = [&](branch_number branch) {
+        return after([&](steps& next) { fsm_.tried_for_good(branch, next); });
+    };
+    begin();
+    EXPECT_EQ(for_good(1), (steps{{action::send_try, 2}, {action::send_try, 3}}));
+    tried(2);
+    EXPECT_EQ(for_good(3), (steps{{action::send_try, 4}}));
+    EXPECT_EQ(tried(4), steps{{action::decide_confirm}});
+    EXPECT_EQ(decided(true), (steps{{action::send_confirm, 2}}));
+    EXPECT_EQ(finished(2), (steps{{action::send_confirm, 4}}));
+    EXPECT_EQ(finished(4), steps{{action::settle}});
+}
+
+TEST_F(TccFsm, BranchesThatAreDoneForGoodNeedNoCancel) {
+    begin();
+    after([&](steps& next) { fsm_.tried_for_good(1, next); });
+    EXPECT_EQ(refused(2), steps{{action::decide_cancel}});
+    EXPECT_EQ(decided(false), steps());
+    EXPECT_EQ(after([&](steps& next) { fsm_.tried_for_good(3, next); }), steps{{action::settle}});
+}
+
 TEST_F(TccFsm, ConfirmsWhenEveryTryHasSucceededAndItIsDecided) {
     EXPECT_EQ(
         begin(), (steps{{action::send_try, 1}, {action::send_try, 2}, {action::send_try, 3}})

@@ -6,6 +6,7 @@
 #include "mortise/coro/detail/cancel_proxy.hpp"
 #include "mortise/coro/detail/crash_point.hpp"
 #include "mortise/coro/time_source.hpp"
+#include "planted_bugs.hpp"
 
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/dispatch.hpp>
@@ -40,7 +41,9 @@ void admission::admit(transaction transaction, outcome_handler handler) {
         return handler.complete(errc::stopped, outcome());
     if (const auto wrong = check(transaction))
         return handler.complete(wrong, outcome());
-    auto fresh = std::make_shared<running>(plan_of(transaction), core_.weak_from_this());
+    const auto plan = plan_of(transaction);
+    const bool alone = core_.lanes.commits_alone(*plan) && !planted_bugs::decide_for_alone();
+    auto fresh = std::make_shared<running>(plan, core_.weak_from_this(), alone);
     if (transaction.keyed())
         fresh->key = transaction.key();
     fresh->leases = transaction.leases();

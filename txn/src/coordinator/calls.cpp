@@ -22,8 +22,8 @@ using std::chrono::milliseconds;
 constexpr std::size_t text_max = 1'024;  // bytes of a participant's words that the log keeps
 
 // Takes the proof of a decision, so that no branch is confirmed or cancelled without one. The one
-// exception is a presumed abort: the term in which the transaction began is over, so nobody can
-// decide otherwise.
+// exceptions are a presumed abort, because the term in which the transaction began is over, so that
+// nobody can decide otherwise, and a branch that is alone, which decides for itself.
 operation finishing_by(const log::durable_decision& proof) noexcept {
     return proof.confirm() ? operation::confirm : operation::cancel;
 }
@@ -110,7 +110,8 @@ bool is_final(error_code failed) noexcept {
 }
 
 void calls::send(const running_ptr& transaction, branch_number number) {
-    if (context_.stopping())
+    const bool decides = transaction->undecided && transaction->fsm.presuming();
+    if (context_.stopping() && !decides)
         return;  // the next coordinator finishes what is decided
     auto* const lane = core_.lanes.find(transaction->plan->branches[number - 1].participant);
     if (lane == nullptr)
@@ -162,8 +163,10 @@ call calls::call_for(const running& transaction, branch_number number) const {
     request.term = transaction.term;
     request.participant = plan.branches[number - 1].participant;
     request.payload = plan.branches[number - 1].payload;
-    if (request.type == operation::try_)
+    if (request.type == operation::try_) {
         request.work = transaction.branches[number - 1].work;
+        request.one_phase = core_.lanes.commits_alone(plan);
+    }
     request.locks = plan.locks;
     request.time_left = std::max(
         milliseconds(0),

@@ -236,7 +236,7 @@ void operator_desk::intervened(const running_ptr& transaction, const interventio
     core_.lanes.lift_bars(*transaction);
     if (order.type == intervention::kind::force) {
         core_.runs.abort(*transaction, errc::forced, order.why);
-        if (transaction->fsm.presuming()) {
+        if (transaction->fsm.presuming() && !transaction->fsm.alone()) {
             transaction->why = errc::forced;
             transaction->text = order.why;
             core_.runs.decide(transaction, false);

@@ -92,7 +92,7 @@ struct participant_lane {
 /// The participants of a coordinator, each with its lane: who answers, who has too many waiters,
 /// and who is ahead of the log. These decide whether a new transaction may begin.
 ///
-/// @par Threads The strand.
+/// @par Threads The strand, except for `commits_alone`.
 class participant_lanes final : coordinator_part {
 public:
     using table = std::map<std::string, participant_lane, std::less<>>;
@@ -104,6 +104,13 @@ public:
     participant_lane* find(std::string_view participant);
     /// Returns the lane of a branch whose participant is known.
     participant_lane& of(const running& transaction, branch_number number);
+
+    /// Whether the only branch of a transaction is committed by its try. Any thread.
+    bool commits_alone(const log::plan& plan) const {
+        const auto at = plan.branches.size() == 1 ? lanes_.find(plan.branches.front().participant)
+                                                  : lanes_.end();
+        return at != lanes_.end() && at->second.client->commits_alone();
+    }
 
     /// Ends a call with an answer.
     void note_answer(participant_lane& at);

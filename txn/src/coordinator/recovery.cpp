@@ -4,6 +4,7 @@
 #include "coordinator/coordinator_core.hpp"
 #include "mortise/coro/detail/crash_point.hpp"
 #include "mortise/coro/time_source.hpp"
+#include "planted_bugs.hpp"
 
 #include <boost/asio/bind_executor.hpp>
 
@@ -106,8 +107,9 @@ void recovery::take_up(partition& at, const log::logged& found, stuck_ones choic
         ++context_.count.stuck;
         return;
     }
+    const bool alone = core_.lanes.commits_alone(*plan) && !planted_bugs::decide_for_alone();
     const auto transaction = std::make_shared<running>(
-        std::make_shared<const log::plan>(std::move(*plan)), core_.weak_from_this()
+        std::make_shared<const log::plan>(std::move(*plan)), core_.weak_from_this(), alone
     );
     transaction->gid = {*core_.log.id(), found.number};
     transaction->home = &at;

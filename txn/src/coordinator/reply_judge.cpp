@@ -50,7 +50,10 @@ void reply_judge::judge_try(
     const bool still_wanted = transaction->fsm.at() == core::tcc_fsm::phase::trying;
     steps next;
     if (got && got->type == reply::verdict::done) {
-        transaction->fsm.tried(number, next);
+        const bool finished = got->finished || transaction->fsm.alone();
+        transaction->done.branches[number - 1].finished = finished;
+        finished ? transaction->fsm.tried_for_good(number, next)
+                 : transaction->fsm.tried(number, next);
     } else if (got && got->type == reply::verdict::refused) {
         if (still_wanted) {
             transaction->why = errc::refused;
@@ -95,6 +98,11 @@ void reply_judge::judge_finish(
         transaction->done.branches[number - 1].finished = true;
         steps next;
         transaction->fsm.finished(number, next);
+        core_.runs.carry_out(transaction, next);
+    } else if (!got && got.error() == errc::conflict && transaction->fsm.alone() && transaction->fsm.presuming()) {
+        transaction->done.branches[number - 1].finished = true;
+        steps next;
+        transaction->fsm.was_committed(number, next);
         core_.runs.carry_out(transaction, next);
     } else if (got && got->type == reply::verdict::again) {
         core_.recovery.mark_slow(*transaction);
@@ -159,7 +167,7 @@ bool reply_judge::contradicts_log(
                 got->seen.ended_below > transaction.gid.number);
     }
     if (transaction.fsm.presuming() && transaction.fsm.is_finishing(number))
-        return got.error() == errc::conflict;
+        return got.error() == errc::conflict && !transaction.fsm.alone();
     // Nobody else can have cancelled or ended it before its time is up.
     return transaction.fsm.at() == core::tcc_fsm::phase::trying &&
            context_.now() < transaction.until &&

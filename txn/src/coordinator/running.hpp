@@ -92,8 +92,11 @@ using settler_ptr = std::shared_ptr<settler>;
 /// A transaction that is under way at a coordinator. Used on the coordinator's strand only.
 class running : public std::enable_shared_from_this<running> {
 public:
-    running(std::shared_ptr<const log::plan> given, std::weak_ptr<coordinator_core> core)
-        : plan(std::move(given)), of(std::move(core)), fsm(plan->branches) {
+    /// @param alone its only branch is committed by its try
+    running(
+        std::shared_ptr<const log::plan> given, std::weak_ptr<coordinator_core> core, bool alone
+    )
+        : plan(std::move(given)), of(std::move(core)), fsm(plan->branches, alone) {
         branches.resize(plan->branches.size());
         done.branches.resize(plan->branches.size());
         std::map<std::string_view, std::uint32_t> seen;

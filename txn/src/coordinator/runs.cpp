@@ -9,7 +9,9 @@
 
 #include <boost/asio/bind_executor.hpp>
 
+#include <algorithm>
 #include <chrono>
+#include <string>
 #include <utility>
 
 namespace mortise::txn::detail {
@@ -63,13 +65,13 @@ void runs::abort(running& transaction, errc why, std::string text) {
 }
 
 // Decides to cancel if a lock is already lost. A later loss does no harm, because the tokens of the
-// locks fence what the tries have reserved.
+// locks fence what the tries have reserved. A branch that is alone is committed already.
 void runs::decide(const running_ptr& transaction, bool confirm) {
     if (std::exchange(transaction->deciding, true))
         return;
     context_.clear_timer(transaction->timer);
     for (const auto& each : transaction->leases) {
-        if (!confirm)
+        if (!confirm || transaction->fsm.alone())
             break;
         if (each.check()) {
             confirm = false;
@@ -77,7 +79,7 @@ void runs::decide(const running_ptr& transaction, bool confirm) {
             transaction->text = std::string(each.name());
         }
     }
-    if (!confirm) {
+    if (!confirm && !transaction->fsm.alone()) {
         steps none;
         core_.calls.stop_tries(transaction, none);
         MORTISE_ASSERT(none.empty());
@@ -85,24 +87,34 @@ void runs::decide(const running_ptr& transaction, bool confirm) {
     MORTISE_CRASH_POINT("txn.decide");
     if (confirm && planted_bugs::confirm_before_commit(core_, transaction))
         return;
-    core_.log->decide(
-        *transaction->home->term,
-        transaction->gid.number,
-        confirm,
-        confirm ? 0 : transaction->why.value(),
-        transaction->text,
-        asio::bind_executor(
-            context_.strand(),
-            [this,
-             kept = context_.keep(),
-             transaction](error_code failed, std::optional<log::durable_decision> proof) {
-                if (core_.open.holds(*transaction)) {
-                    decided(transaction, failed, std::move(proof));
-                    core_.partitions.leave_when_decided(*transaction->home);
-                }
-                core_.end_stop();
+    auto then = asio::bind_executor(
+        context_.strand(),
+        [this,
+         kept = context_.keep(),
+         transaction](error_code failed, std::optional<log::durable_decision> proof) {
+            if (core_.open.holds(*transaction)) {
+                decided(transaction, failed, std::move(proof));
+                core_.partitions.leave_when_decided(*transaction->home);
             }
-        )
+            core_.end_stop();
+        }
+    );
+    const auto& term = *transaction->home->term;
+    const auto number = transaction->gid.number;
+    const int why = confirm ? 0 : transaction->why.value();
+    auto text = confirm ? std::string() : transaction->text;
+    if (transaction->fsm.alone())
+        return core_.log->note_decision(term, number, confirm, why, text, std::move(then));
+    // A branch that has finished in its try must not be called after a crash.
+    const bool any = std::any_of(
+        transaction->done.branches.begin(),
+        transaction->done.branches.end(),
+        [](const auto& each) { return each.finished; }
+    );
+    auto progress = any && !planted_bugs::decide_without_progress() ? transaction->done.encode()
+                                                                    : std::string();
+    core_.log->decide(
+        term, number, confirm, why, std::move(text), std::move(progress), std::move(then)
     );
 }
 

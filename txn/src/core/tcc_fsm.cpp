@@ -8,8 +8,9 @@
 
 namespace mortise::txn::core {
 
-tcc_fsm::tcc_fsm(const std::vector<txn::branch>& branches)
-    : branches_(branches.size()), open_(branches.size()) {
+tcc_fsm::tcc_fsm(const std::vector<txn::branch>& branches, bool alone)
+    : branches_(branches.size()), alone_(alone), open_(branches.size()) {
+    MORTISE_ASSERT(!alone || branches.size() == 1);
     for (std::size_t i = 0; i < branches.size(); ++i) {
         branches_[i].before = branches[i].after;
         for (const auto earlier : branches[i].after)
@@ -30,16 +31,32 @@ bool tcc_fsm::all(const std::vector<branch_number>& numbers, state at) const {
 
 void tcc_fsm::try_what_can_be(steps& next) {
     for (std::size_t i = 0; i < branches_.size(); ++i) {
-        if (branches_[i].at != state::idle || !all(branches_[i].before, state::tried))
+        if (branches_[i].at != state::idle || !all_tried(branches_[i].before))
             continue;
         branches_[i].at = state::trying;
         next.push_back({action::send_try, static_cast<branch_number>(i + 1)});
     }
 }
 
+bool tcc_fsm::all_tried(const std::vector<branch_number>& numbers) const {
+    return std::all_of(numbers.begin(), numbers.end(), [&](auto each) {
+        return of(each).at == state::tried || of(each).at == state::done;
+    });
+}
+
 void tcc_fsm::tried(branch_number number, steps& next) {
+    note_tried(number, alone_ ? state::done : state::tried, next);
+}
+
+void tcc_fsm::tried_for_good(branch_number number, steps& next) {
+    note_tried(number, state::done, next);
+}
+
+void tcc_fsm::note_tried(branch_number number, state as, steps& next) {
     MORTISE_ASSERT(of(number).at == state::trying);
-    of(number).at = state::tried;
+    of(number).at = as;
+    if (alone_ && phase_ == phase::finishing)
+        return decide(true, next);
     if (phase_ == phase::finishing)
         return finish_what_can_be(next);
     if (phase_ != phase::trying)
@@ -62,16 +79,23 @@ void tcc_fsm::try_refused(branch_number number, steps& next) {
 void tcc_fsm::try_failed(branch_number number, steps& next) {
     MORTISE_ASSERT(of(number).at == state::trying);
     of(number).at = state::failed;
-    if (phase_ == phase::trying)
-        decide(false, next);
-    else if (phase_ == phase::finishing)
+    if (phase_ == phase::trying && alone_)
+        presume_cancel();
+    else if (phase_ == phase::trying)
+        return decide(false, next);
+    if (phase_ == phase::finishing)
         finish_what_can_be(next);
 }
 
 bool tcc_fsm::abort(steps& next) {
     if (phase_ != phase::trying)
         return false;
-    decide(false, next);
+    if (!alone_) {
+        decide(false, next);
+        return true;
+    }
+    presume_cancel();
+    finish_what_can_be(next);
     return true;
 }
 
@@ -97,8 +121,10 @@ void tcc_fsm::contradicted(branch_number number, steps& next) {
 
 void tcc_fsm::decided(bool confirm, steps& next) {
     if (std::exchange(presumed_, false)) {
-        MORTISE_ASSERT(!confirm && (phase_ == phase::deciding || phase_ == phase::finishing));
+        MORTISE_ASSERT(!confirm || alone_);
+        MORTISE_ASSERT(phase_ == phase::deciding || phase_ == phase::finishing);
         phase_ = phase::finishing;
+        confirm_ = confirm;
         return finish_what_can_be(next);
     }
     MORTISE_ASSERT(phase_ == phase::deciding);
@@ -114,7 +140,9 @@ void tcc_fsm::finish_what_can_be(steps& next) {
     while (std::exchange(changed, false)) {
         for (std::size_t i = 0; i < branches_.size(); ++i) {
             place& each = branches_[i];
-            const bool nothing = !confirm_ && (each.at == state::idle || each.at == state::refused);
+            const bool nothing =
+                each.at == state::done ||
+                (!confirm_ && (each.at == state::idle || each.at == state::refused));
             if (!nothing && each.at != state::tried && each.at != state::failed)
                 continue;
             if (!all(confirm_ ? each.before : each.after, state::finished))
@@ -146,6 +174,13 @@ void tcc_fsm::finished(branch_number number, steps& next) {
     of(number).at = state::finished;
     --open_;
     finish_what_can_be(next);
+}
+
+void tcc_fsm::was_committed(branch_number number, steps& next) {
+    MORTISE_ASSERT(alone_ && presumed_ && phase_ == phase::finishing);
+    MORTISE_ASSERT(of(number).at == state::finishing || of(number).at == state::stuck);
+    of(number).at = state::done;
+    decide(true, next);
 }
 
 void tcc_fsm::stuck(branch_number number) {

@@ -26,6 +26,9 @@ namespace mortise::txn::core {
 ///   decided last. The log may be an old copy, and then a participant that has confirmed its branch
 ///   can say so before the log says the opposite.
 ///
+/// * One phase: a branch that is alone is committed by its try. If its try is unclear, or it is told
+///   to abort, it is cancelled before anything is decided, and the answer says how it was.
+///
 /// | phase | all tried | a try refused or failed | abort | decided |
 /// | --- | --- | --- | --- | --- |
 /// | trying | decide_confirm | decide_cancel | decide_cancel | |
@@ -53,12 +56,15 @@ public:
 
     enum class phase : std::uint8_t { trying, deciding, finishing, settled };
 
-    explicit tcc_fsm(const std::vector<txn::branch>& branches);
+    /// @param alone the only branch is committed by its try: nothing is left to decide
+    explicit tcc_fsm(const std::vector<txn::branch>& branches, bool alone = false);
 
     /// The transaction has begun, and is durable.
     void begin(steps& next);
 
     void tried(branch_number number, steps& next);
+    /// The try has succeeded, and the branch needs no further call.
+    void tried_for_good(branch_number number, steps& next);
     void try_refused(branch_number number, steps& next);
     /// The try will not be repeated, and may have succeeded.
     void try_failed(branch_number number, steps& next);
@@ -74,6 +80,8 @@ public:
     void decided(bool confirm, steps& next);
 
     void finished(branch_number number, steps& next);
+    /// The cancel of the only branch has found that its try was committed.
+    void was_committed(branch_number number, steps& next);
     /// The branch cannot be finished now; `unstick` sends the call again.
     void stuck(branch_number number);
     void unstick(branch_number number, steps& next);
@@ -87,6 +95,7 @@ public:
     bool confirming() const noexcept { return confirm_; }
     /// Whether it is being cancelled without a decision.
     bool presuming() const noexcept { return presumed_; }
+    bool alone() const noexcept { return alone_; }
     bool is_trying(branch_number number) const { return of(number).at == state::trying; }
     bool is_finishing(branch_number number) const { return of(number).at == state::finishing; }
     bool is_stuck(branch_number number) const { return of(number).at == state::stuck; }
@@ -98,6 +107,7 @@ private:
         idle,       ///< Nothing was sent.
         trying,     ///< Its try is under way.
         tried,      ///< Its try has succeeded.
+        done,       ///< Its try has succeeded, and it needs no further call.
         failed,     ///< Its try may have succeeded.
         refused,    ///< Its try has not succeeded: there is nothing to cancel.
         finishing,  ///< Its confirm or cancel is under way.
@@ -116,9 +126,12 @@ private:
     void finish_what_can_be(steps& next);
     void decide(bool confirm, steps& next);
     void presume_cancel();
+    void note_tried(branch_number number, state as, steps& next);
     bool all(const std::vector<branch_number>& numbers, state at) const;
+    bool all_tried(const std::vector<branch_number>& numbers) const;
 
     std::vector<place> branches_;
+    bool alone_;
     phase phase_ = phase::trying;
     bool confirm_ = false;
     bool presumed_ = false;

@@ -138,13 +138,20 @@ public:
     /// commit.
     template <class Handler>
     void decide(
-        const term& by, std::uint64_t number, bool confirm, int why, std::string text, Handler then
+        const term& by,
+        std::uint64_t number,
+        bool confirm,
+        int why,
+        std::string text,
+        std::string progress,
+        Handler then
     ) {
         const auto change = std::make_shared<std::uint64_t>(0);
         session_.async_run(
-            [=, text = std::move(text)](db::connection& on
+            [=, text = std::move(text), progress = std::move(progress)](db::connection& on
             ) -> result<std::optional<durable_decision>> {
-                const auto result = log_entries::decide(on, by, number, confirm, why, text);
+                const auto result =
+                    log_entries::decide(on, by, number, confirm, why, text, progress);
                 if (!result)
                     return result.error();
                 *change = *result;
@@ -157,6 +164,25 @@ public:
                     mark->raise_changes(at, *change);
                 }
             )
+        );
+    }
+
+    /// Notes how a transaction was decided whose only branch knows that for itself, which makes the
+    /// decision durable: `void(error_code, std::optional<durable_decision>)`. Not forced.
+    template <class Handler>
+    void note_decision(
+        const term& by, std::uint64_t number, bool confirm, int why, std::string text, Handler then
+    ) {
+        session_.async_run(
+            [=, text = std::move(text)](db::connection& on
+            ) -> result<std::optional<durable_decision>> {
+                if (const auto failed =
+                        log_entries::note_decision(on, by, number, confirm, why, text))
+                    return failed;
+                return std::optional(durable_decision(txn::gid{by.log, number}, confirm));
+            },
+            db::durability::lazy,
+            std::move(then)
         );
     }
 

@@ -115,7 +115,9 @@ result<begun> log_entries::begin(
     return entry;
 }
 
-result<std::uint64_t> log_entries::decide(
+namespace {
+
+error_code write_decision(
     db::connection& on,
     const term& by,
     std::uint64_t number,
@@ -124,7 +126,7 @@ result<std::uint64_t> log_entries::decide(
     std::string_view text
 ) {
     if (!log_terms::decides(on, by))
-        return error_code(errc::stepped_down);
+        return errc::stepped_down;
     on.run(
         "UPDATE mortise_txn SET state = ?2, why = ?3, text = ?4, decided_epoch = ?5,"
         " decided = " MORTISE_TXN_NOW " WHERE number = ?1 AND state = 1 AND part = ?6",
@@ -136,9 +138,39 @@ result<std::uint64_t> log_entries::decide(
         by.partition
     );
     MORTISE_CRASH_POINT("log.decide");
-    if (on.changes() != 1)
-        return error_code(errc::not_open);
+    return on.changes() == 1 ? error_code() : errc::not_open;
+}
+
+}  // namespace
+
+result<std::uint64_t> log_entries::decide(
+    db::connection& on,
+    const term& by,
+    std::uint64_t number,
+    bool confirm,
+    int why,
+    std::string_view text,
+    std::string_view progress
+) {
+    if (const auto failed = write_decision(on, by, number, confirm, why, text))
+        return failed;
+    if (!progress.empty()) {
+        auto row = on.query("UPDATE mortise_txn SET progress = ?2 WHERE number = ?1", number);
+        row.bind_bytes(progress);
+        row.run();
+    }
     return log_terms::count_change(on, by.partition);
+}
+
+error_code log_entries::note_decision(
+    db::connection& on,
+    const term& by,
+    std::uint64_t number,
+    bool confirm,
+    int why,
+    std::string_view text
+) {
+    return write_decision(on, by, number, confirm, why, text);
 }
 
 error_code log_entries::note_progress(

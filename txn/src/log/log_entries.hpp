@@ -91,9 +91,22 @@ public:
         std::string_view plan
     );
 
-    /// Decides an open transaction. @return the number of the partition's change.
-    /// @par Errors `stepped_down`, `not_open`
+    /// Decides an open transaction.
+    /// @param progress what its branches have come to already; empty: nothing
+    /// @return the number of the partition's change. @par Errors `stepped_down`, `not_open`
     static result<std::uint64_t> decide(
+        db::connection& on,
+        const term& by,
+        std::uint64_t number,
+        bool confirm,
+        int why,
+        std::string_view text,
+        std::string_view progress = {}
+    );
+
+    /// Notes how an open transaction was decided whose only branch knows that for itself. Nobody
+    /// counts it: if the note is lost, the branch is asked. @par Errors as `decide`
+    static error_code note_decision(
         db::connection& on,
         const term& by,
         std::uint64_t number,

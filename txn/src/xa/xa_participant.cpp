@@ -40,7 +40,20 @@ asio::awaitable<result<bool>> is_prepared(manager_ptr manager, db::prepared_name
 replying try_branch(manager_ptr manager, call request) {
     MORTISE_CRASH_POINT("xa.try");
     auto name = prepared_name_of(request);
-    if (request.attempt > 1 && detail::planted_bugs::roll_back_and_retry()) {
+    if (request.one_phase && request.attempt > 1) {
+        auto looking = manager->look(request, false);
+        const auto note = co_await std::move(looking);
+        if (!note)
+            co_return note.error();
+        if (*note == branch_note::closed)
+            co_return error_code(errc::late_try);
+        // It is committed, also if nobody knows whose value it is.
+        static_cast<void>(
+            request.work && *note == branch_note::worked && request.work->choose_only()
+        );
+        if (*note == branch_note::worked)
+            co_return reply::done();
+    } else if (request.attempt > 1 && detail::planted_bugs::roll_back_and_retry()) {
         auto undoing = manager->finish(name, prepared_end::roll_back);
         const auto undone = co_await std::move(undoing);
         if (!undone)

@@ -61,6 +61,11 @@ public:
     /// confirmed the branch, or knows that it has ended, has seen more than the log.
     bool presumed = false;
 
+    /// Of a try: the branch is the only one of its transaction, so that there is nothing to decide.
+    /// A participant that `commits_alone` commits it at once; its cancel, if one comes, is told by
+    /// `conflict` that it was committed.
+    bool one_phase = false;
+
     /// W3C trace context, passed on unchanged; may be empty.
     std::string traceparent;
 };

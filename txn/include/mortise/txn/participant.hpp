@@ -43,6 +43,10 @@ public:
     /// Whether it can do a branch with this closure; null: one that has a payload only.
     virtual bool accepts(const branch_work* work) const noexcept { return work == nullptr; }
 
+    /// Whether it commits a branch that is the only one of its transaction in its try, and can say
+    /// later whether it has: see `call::one_phase`.
+    virtual bool commits_alone() const noexcept { return false; }
+
     /// Whether its branches are transactions that stay prepared at a database. Then the coordinator
     /// asks it from time to time which ones are.
     virtual bool prepares() const noexcept { return false; }

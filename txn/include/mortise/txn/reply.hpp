@@ -37,6 +37,12 @@ public:
         answer.payload = std::move(payload);
         return answer;
     }
+    /// Of a try: done, and neither a confirm nor a cancel is needed, because nothing was changed.
+    static reply done_for_good() {
+        reply answer;
+        answer.finished = true;
+        return answer;
+    }
     static reply refused(std::string why) {
         reply answer;
         answer.type = verdict::refused;
@@ -62,7 +68,8 @@ public:
     verdict type = verdict::done;
     std::string payload;  ///< Of a refusal: the reason, for people.
     std::chrono::milliseconds after{0};
-    evidence seen;  ///< Of the verdict `ahead`.
+    bool finished = false;  ///< Of a try that is done: the branch needs no further call.
+    evidence seen;          ///< Of the verdict `ahead`.
 };
 
 }  // namespace mortise::txn

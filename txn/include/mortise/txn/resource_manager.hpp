@@ -59,10 +59,14 @@ public:
     /// Whether it can do a branch with this closure; null: one that has a payload only.
     virtual bool accepts(const branch_work* work) const noexcept { return work == nullptr; }
 
+    /// Whether it can do `call::one_phase`.
+    virtual bool commits_alone() const noexcept { return true; }
+
     /// Does the work of a try, notes the branch as `worked`, and leaves the transaction prepared
-    /// under this name.
+    /// under this name; if the call is `one_phase`, commits it.
     ///
-    /// @return `done` if it is prepared; another reply of the work if nothing was done.
+    /// @return `done` if it is prepared, or committed; `done_for_good` if the work has changed
+    ///     nothing, and nothing is prepared; another reply of the work if nothing was done.
     /// @par Errors `late_try`: the branch is noted already. Any other error, or an exception, means
     ///             that it may be prepared.
     virtual asio::awaitable<result<reply>> prepare(db::prepared_name name, call request) = 0;

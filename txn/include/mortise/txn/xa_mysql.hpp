@@ -47,6 +47,7 @@ inline const xa_statements& mysql_statements() {
         " number BIGINT, term BIGINT, branch BIGINT, state TINYINT NOT NULL,"
         " PRIMARY KEY (log, participant, number, term, branch)) ENGINE = InnoDB",
         "INSERT INTO mortise_txn_xa VALUES (?, ?, ?, ?, ?, 1)",
+        "INSERT INTO mortise_txn_xa VALUES (?, ?, ?, ?, ?, 1)",
         "INSERT IGNORE INTO mortise_txn_xa VALUES (?, ?, ?, ?, ?, 2)",
         "SELECT state FROM mortise_txn_xa WHERE log = ? AND participant = ? AND number = ?"
         " AND term = ? AND branch = ?",
@@ -65,6 +66,9 @@ inline const xa_statements& mysql_statements() {
 /// `mortise::mysql`.
 ///
 /// Needs MariaDB 10.5 or newer, or MySQL 8.0.29 or newer. All tables of the work are InnoDB's.
+///
+/// With `read_only` options, branches drop out after their tries. The server does not tell of a
+/// transaction that it has changed nothing, so others are prepared.
 ///
 /// It keeps a table `mortise_txn_xa`, made on first use. Rows of transactions that have ended are
 /// deleted after `notes_kept`, in portions.

@@ -53,6 +53,9 @@ std::optional<prepared_branch> branch_named(const db::prepared_name& name);
 /// that is delivered later than that, because a process was stopped for so long, may be prepared
 /// once more. The coordinator finds it when it looks for orphans, and nobody commits it.
 ///
+/// A branch that has changed nothing is committed in its try, and needs no further call. So is one
+/// that is the only branch of its transaction, whose note then says what became of it.
+///
 /// The protocol is presumed abort, as in the X/Open XA specification.
 ///
 /// @par Threads   As `participant`.
@@ -76,6 +79,7 @@ public:
     bool accepts(const branch_work* work) const noexcept override {
         return manager_->accepts(work);
     }
+    bool commits_alone() const noexcept override { return manager_->commits_alone(); }
     bool prepares() const noexcept override { return true; }
     asio::awaitable<result<std::vector<prepared_branch>>> list_prepared(std::uint64_t log) override;
 

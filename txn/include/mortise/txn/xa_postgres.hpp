@@ -44,6 +44,8 @@ inline const xa_statements& postgres_statements() {
         "CREATE TABLE IF NOT EXISTS mortise_txn_xa (log bigint, participant text, number bigint,"
         " term bigint, branch bigint, state smallint NOT NULL,"
         " PRIMARY KEY (log, participant, number, term, branch))",
+        "INSERT INTO mortise_txn_xa SELECT $1::bigint, $2, $3::bigint, $4::bigint, $5::bigint, 1"
+        " WHERE pg_current_xact_id_if_assigned() IS NOT NULL",
         "INSERT INTO mortise_txn_xa VALUES ($1, $2, $3, $4, $5, 1)",
         "INSERT INTO mortise_txn_xa VALUES ($1, $2, $3, $4, $5, 2) ON CONFLICT DO NOTHING",
         "SELECT state FROM mortise_txn_xa WHERE log = $1 AND participant = $2 AND number = $3"
@@ -67,6 +69,8 @@ inline const xa_statements& postgres_statements() {
 ///
 /// Needs PostgreSQL 14 or newer. Its `max_prepared_transactions`, which is 0 by default, limits how
 /// many branches may be prepared at a time.
+///
+/// A branch that has neither written nor locked a row drops out after its try.
 ///
 /// It keeps a table `mortise_txn_xa`, made on first use. Rows of transactions that have ended are
 /// deleted after `notes_kept`, in portions.

@@ -28,14 +28,17 @@ namespace mortise::txn::detail {
 /// The statements with which a kind of server notes branches. Those about one branch have the log,
 /// the participant, the number, the term and the branch as parameters.
 struct xa_statements {
-    const char* check;   ///< Gives a text if the server cannot prepare transactions: what to do.
-    const char* find;    ///< Fails if the table is not there.
-    const char* make;    ///< Makes the table.
-    const char* work;    ///< Notes the branch as worked; fails if it is noted already.
-    const char* close;   ///< Notes the branch as closed, unless it is noted.
-    const char* look;    ///< Gives the note.
-    const char* forget;  ///< By log, participant and highest number: deletes a portion.
-    const char* list;    ///< Gives the prepared transactions.
+    const char* check;  ///< Gives a text if the server cannot prepare transactions: what to do.
+    const char* find;   ///< Fails if the table is not there.
+    const char* make;   ///< Makes the table.
+    /// Notes the branch as worked, but may do nothing if its transaction has changed nothing; fails
+    /// if it is noted already.
+    const char* work;
+    const char* work_alone;  ///< The same, whatever the transaction has done.
+    const char* close;       ///< Notes the branch as closed, unless it is noted.
+    const char* look;        ///< Gives the note.
+    const char* forget;      ///< By log, participant and highest number: deletes a portion.
+    const char* list;        ///< Gives the prepared transactions.
     /// Reads one of them; empty if its name is not such as `db::prepared_name` makes.
     std::optional<prepared_transaction> (*listed)(const db::row& in);
     error_code missing;  ///< There is no such table.
@@ -92,6 +95,7 @@ struct xa_attempt {
     reply answer;
     bool noting = false;  ///< The work is done.
     bool late = false;    ///< The time was up when the work was done.
+    bool read_only = false;
 };
 
 // The closures are classes of plain pointers: g++ 12 destroys lambdas that own something twice.
@@ -106,10 +110,18 @@ struct xa_trying {
         at->late = clock::now() >= at->until;
         if (at->answer.type != reply::verdict::done || at->late)
             throw undo_work();
+        if (at->read_only) {
+            at->answer = reply::done_for_good();
+            co_return false;
+        }
         at->noting = true;
-        auto noting = on.async_query(about(at->say->work, *at->request));
-        co_await std::move(noting);
-        co_return true;
+        const bool alone = at->request->one_phase;
+        auto noting =
+            on.async_query(about(alone ? at->say->work_alone : at->say->work, *at->request));
+        const auto noted = co_await std::move(noting);
+        if (noted.affected == 0)
+            at->answer = reply::done_for_good();
+        co_return !alone && noted.affected != 0;
     }
 };
 
@@ -152,6 +164,9 @@ public:
                                : dynamic_cast<const connection_work<Connection>*>(work) != nullptr;
     }
 
+    // A transaction that may not write can leave no note.
+    bool commits_alone() const noexcept override { return !options_.read_only; }
+
     asio::awaitable<result<reply>> prepare(db::prepared_name name, call request) override {
         if (!accepts(request.work.get()))
             co_return error_code(errc::wrong_work);
@@ -162,6 +177,7 @@ public:
         attempt.closure = dynamic_cast<connection_work<Connection>*>(request.work.get());
         attempt.say = &say_;
         attempt.request = &request;
+        attempt.read_only = options_.read_only;
         if (request.time_left > std::chrono::milliseconds(0))
             attempt.until = clock::now() + request.time_left;
         const xa_trying<Connection> todo{&attempt};
