@@ -22,6 +22,7 @@
 #include <map>
 #include <set>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -61,6 +62,34 @@ public:
         return kind_ == "postgres" ? run("SELECT string_agg(gid, ' ') FROM pg_prepared_xacts"
                                          " WHERE database = current_database()")
                                    : run("XA RECOVER");
+    }
+    /// Kills the server, and starts it again.
+    void restart() const {
+        if (kind_ == "postgres") {
+            shared_postgres().stop_immediately();
+            shared_postgres().start();
+        } else if (kind_ == "mariadb") {
+            shared_mariadb().restart();
+        }
+    }
+    /// Ends the connections of the actor at once.
+    void end_connections() const {
+        if (kind_ == "postgres") {
+            run("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND pid <> pg_backend_pid()");
+            return;
+        }
+        std::istringstream all(
+            run("SELECT GROUP_CONCAT(id SEPARATOR ' ') FROM information_schema.processlist"
+                " WHERE db = DATABASE() AND id <> CONNECTION_ID()")
+        );
+        for (std::string id; all >> id;) {
+            try {
+                run("KILL " + id);
+            } catch (const std::runtime_error&) {
+                continue;  // it has ended by itself
+            }
+        }
     }
     std::int64_t cents() const { return std::stoll(run("SELECT SUM(cents) FROM account")); }
     /// The cents that each transaction has moved.
@@ -109,6 +138,12 @@ protected:
                 command.push_back(std::string(name) + "=" + place->url());
         }
         child_program actor(command, output());
+        const auto peace = clock::now() + 2s;
+        while (disturb_ && clock::now() < peace) {
+            if (const auto code = actor.wait(30ms))
+                return *code;
+            disturb_();
+        }
         return actor.wait(limit).value_or(-1);
     }
     std::filesystem::path output() const { return folder_.path() / "output"; }
@@ -167,6 +202,7 @@ protected:
 
     const scratch_folder folder_;
     std::string planted_ = "MORTISE_PLANT=";
+    std::function<void()> disturb_;  ///< Done again and again while an actor begins its work.
     const bank_place here_{GetParam().here};
     const bank_place there_{GetParam().there};
 };
@@ -215,6 +251,31 @@ TEST_P(XaCrash, RecoveryIsKilledAtEachPoint) {
     for (const char* const point :
          {"txn.take_up:1", "xa.finish:1", "xa.finished:1", "xa.closed:1", "txn.end:1"})
         static_cast<void>(run({"settle"}, point));
+    expect_settled();
+}
+
+// Decided and undecided branches are prepared when the servers are killed.
+TEST_P(XaCrash, DatabasesAreKilledWhileBranchesArePrepared) {
+    for (const char* const point : {"txn.decided:6", "xa.prepared:5", "xa.finished:3"}) {
+        ASSERT_EQ(run({"transfers", "40"}, point), killed) << printed();
+        here_.restart();
+        there_.restart();
+    }
+    expect_settled();
+}
+
+TEST_P(XaCrash, ConnectionsAreKilledAtAnyMoment) {
+    unsigned times = 0;
+    disturb_ = [&] {
+        for (const auto* const place : {&here_, &there_}) {
+            if (!place->in_file())
+                place->end_connections();
+        }
+        ++times;
+    };
+    EXPECT_EQ(run({"transfers", "100"}), 0) << printed();
+    EXPECT_GT(times, 0u);
+    disturb_ = nullptr;
     expect_settled();
 }
 

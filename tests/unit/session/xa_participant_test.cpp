@@ -382,7 +382,7 @@ TEST_F(XaClosures, ALostAnswerOfAnOnlyBranchIsAskedFor) {
     }
 }
 
-// The next coordinator finds the transaction undecided, and only the branch knows what became of it.
+// The next coordinator finds it undecided, and only the branch knows what became of it.
 TEST_F(XaClosures, AnOnlyBranchTellsTheNextCoordinatorWhatBecameOfIt) {
     for (const auto how : {deed::stall, deed::cut_answer}) {
         open_for_closures(through_proxy());

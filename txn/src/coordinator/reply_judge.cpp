@@ -94,15 +94,13 @@ void reply_judge::judge_finish(
         core_.lanes.clear_debt(*transaction, number);
     else
         core_.lanes.add_debt(*transaction, number);
-    if (got && got->type == reply::verdict::done) {
+    const bool was_committed = !got && got.error() == errc::conflict && transaction->fsm.alone() &&
+                               transaction->fsm.presuming();
+    if (was_committed || (got && got->type == reply::verdict::done)) {
         transaction->done.branches[number - 1].finished = true;
         steps next;
-        transaction->fsm.finished(number, next);
-        core_.runs.carry_out(transaction, next);
-    } else if (!got && got.error() == errc::conflict && transaction->fsm.alone() && transaction->fsm.presuming()) {
-        transaction->done.branches[number - 1].finished = true;
-        steps next;
-        transaction->fsm.was_committed(number, next);
+        was_committed ? transaction->fsm.was_committed(number, next)
+                      : transaction->fsm.finished(number, next);
         core_.runs.carry_out(transaction, next);
     } else if (got && got->type == reply::verdict::again) {
         core_.recovery.mark_slow(*transaction);
