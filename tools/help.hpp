@@ -282,6 +282,19 @@ inline constexpr const char* relay =
 inline constexpr const char* txn =
     "Durable transactions of many coroutines at once, compared with one after the other";
 
+inline constexpr const char* xa =
+    "Transactions over two databases, compared with the bare statements that they need";
+
+inline constexpr const char* xa_footer = R"(
+Each transaction changes a row in each of two databases, by two-phase commit. The limit is the same
+statements on as many connections, without a coordinator and without its log: the change, the note
+of the branch, PREPARE, COMMIT PREPARED, both databases at once. In turns of half a second. Tables
+and the log are made for it, and removed afterwards. The log is in the folder of --dir.
+
+Examples:
+  mortise bench xa postgresql://bank@db1/bank mariadb://bank@db2/bank
+  mortise bench xa postgresql://bank@db1/bank postgresql://bank@db1/bank --in-flight 32 --json)";
+
 inline constexpr const char* tcc_footer = R"(
 Each transaction has two branches, whose participants are in this process and do nothing. The limit
 is what the log must write: two records that are forced and one that is not, by as many coroutines.

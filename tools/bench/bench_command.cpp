@@ -38,6 +38,8 @@ bench_report measure(const std::string& store, const bench_settings& settings) {
         return measure_tcc(settings);
     case kind::txn:
         return measure_txn(store, settings);
+    case kind::xa:
+        return measure_xa(settings);
     case kind::relay:
         return measure_relay(settings);
     case kind::uncontended:
@@ -64,9 +66,10 @@ int bench(const global_settings& global, const bench_settings& settings) {
     const interruption orderly;
     std::optional<scratch_folder> folder;
     std::string store = global.store;
-    const bool needs_none =
-        settings.measurement == kind::local || settings.measurement == kind::waiters ||
-        settings.measurement == kind::tcc || settings.measurement == kind::relay;
+    const bool needs_none = settings.measurement == kind::local ||
+                            settings.measurement == kind::waiters ||
+                            settings.measurement == kind::tcc || settings.measurement == kind::xa ||
+                            settings.measurement == kind::relay;
     if (store.empty() && !needs_none) {
         folder.emplace();
         store = sqlite_url(folder->path() / "locks.db");

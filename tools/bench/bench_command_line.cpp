@@ -44,6 +44,16 @@ void add_tcc_options(CLI::App& app, bench_settings& target) {
         ->check(CLI::Range(1, 1'000'000));
 }
 
+void add_xa_options(CLI::App& app, bench_settings& target) {
+    constexpr int databases = 2;
+    app.footer(help::xa_footer);
+    app.add_option("URL", target.databases, "Two databases; one that is named twice will do")
+        ->required()
+        ->expected(databases);
+    app.add_option("--dir", target.folder, "The folder for its log; default: the current one")
+        ->type_name("PATH");
+}
+
 void add_relay_options(CLI::App& app, bench_settings& target) {
     app.footer(help::relay_footer);
     app.add_option("--kafka", target.kafka, "Some of its brokers")
@@ -124,6 +134,17 @@ CLI::App& add_bench(CLI::App& to, bench_settings& target) {
     txn.footer(help::txn_footer);
     add_flight(txn);
     add_seconds(txn);
+    CLI::App& xa = add("xa", help::xa, bench_kind::xa);
+    add_seconds(xa);
+    add_xa_options(xa, target);
+    CLI::Option* flight =
+        xa.add_option("--in-flight", target.in_flight, "Transactions at a time; default: 16")
+            ->check(CLI::Range(1, 1'000));
+    xa.parse_complete_callback([&target, flight] {
+        constexpr unsigned usual = 16;
+        if (flight->empty())
+            target.in_flight = usual;
+    });
     CLI::App& relay = add("relay", help::relay, bench_kind::relay);
     add_seconds(relay);
     add_relay_options(relay, target);

@@ -28,6 +28,8 @@ bench_report measure_waiters(const std::string& store, const bench_settings& set
 bench_report measure_txn(const std::string& store, const bench_settings& settings);
 /// Measures transactions of a coordinator, with files in a folder of the settings.
 bench_report measure_tcc(const bench_settings& settings);
+/// Measures transactions over two databases.
+bench_report measure_xa(const bench_settings& settings);
 
 /// Measures a relay to Kafka, and what appending a message costs. Files are in a folder of the
 /// settings.

@@ -152,6 +152,7 @@ struct bench_settings {
         takeover,
         tcc,
         txn,
+        xa,
         relay
     };
 
@@ -168,7 +169,8 @@ struct bench_settings {
     std::uint64_t handover = 0;      ///< Transactions under way at a stop; zero: skip that.
     std::uint64_t backlog = 0;       ///< Transactions that wait; zero: skip that.
     std::string folder = ".";
-    std::string kafka;  ///< Some brokers of the cluster.
+    std::vector<std::string> databases;  ///< Of `xa`: their URLs.
+    std::string kafka;                   ///< Some brokers of the cluster.
     std::uint64_t rows = 200'000;
     unsigned size = 200;  ///< Bytes of payload of each row.
     std::chrono::milliseconds ttl{1'000};

@@ -23,7 +23,7 @@ constexpr clock::duration cycles_time_max = 3s;
 constexpr std::size_t pushes = 20;
 constexpr std::size_t beats_wanted = 2;
 
-double microseconds(clock::duration time) {
+double in_microseconds(clock::duration time) {
     return std::chrono::duration<double, std::micro>(time).count();
 }
 
@@ -158,8 +158,8 @@ asio::awaitable<void> doctor_probe::measure_cycles(doctor_report& report) {
     }
     const clock::duration middle = quantile(times, 0.5);
     const clock::duration slow = quantile(times, 0.99);
-    report.measure("cycle_us_p50", microseconds(middle));
-    report.measure("cycle_us_p99", microseconds(slow));
+    report.measure("cycle_us_p50", in_microseconds(middle));
+    report.measure("cycle_us_p99", in_microseconds(slow));
     report.add(
         verdict::holds,
         "acquire and release",
@@ -177,8 +177,8 @@ asio::awaitable<void> doctor_probe::measure_pushes(doctor_report& report) {
             break;
     }
     const clock::duration middle = quantile(times, 0.5);
-    report.measure("handover_us_p50", microseconds(middle));
-    report.measure("handover_us_max", microseconds(times.back()));
+    report.measure("handover_us_p50", in_microseconds(middle));
+    report.measure("handover_us_max", in_microseconds(times.back()));
     if (!first_.traits().push)
         report.add(verdict::weak, "handover", "Without pushes it took " + text_of(middle) + '.');
     else if (second_.stats().missed_grants != missed_before)
@@ -267,7 +267,7 @@ asio::awaitable<void> doctor_probe::measure_heartbeats(doctor_report& report) {
     }
     const clock::duration longest = *std::max_element(beats_.begin(), beats_.end());
     const bool fast = longest < ttl_ / 3;
-    report.measure("heartbeat_us_max", microseconds(longest));
+    report.measure("heartbeat_us_max", in_microseconds(longest));
     report.add(
         fast ? verdict::holds : verdict::weak,
         "heartbeat",

@@ -26,7 +26,6 @@ void parked_list::add(outbox::row_view row) {
 
 namespace {
 
-using std::chrono::microseconds;
 
 const char* kind_text(const outbox::row_view& row) {
     switch (row.kind) {

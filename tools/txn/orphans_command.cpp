@@ -1,22 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
 // `mortise txn orphans`: branches that are prepared at databases, and what the log says of them.
 #include "common/exit_code.hpp"
-#include "common/failure.hpp"
 #include "common/text_table.hpp"
 #include "common/time_text.hpp"
+#include "common/xa_database.hpp"
 #include "mortise/open_store.hpp"
 #include "mortise/txn/log_reader.hpp"
 #include "txn/txn_command.hpp"
-#ifdef MORTISE_TOOL_MYSQL
-#include "mortise/txn/xa_mysql.hpp"
-#endif
-#ifdef MORTISE_TOOL_POSTGRES
-#include "mortise/txn/xa_postgres.hpp"
-#endif
 
 #include <boost/asio/this_coro.hpp>
 
-#include <memory>
 #include <ostream>
 #include <utility>
 
@@ -29,47 +22,14 @@ struct found_branch {
     std::string database;
 };
 
-// Such a participant is asked what is prepared, and nothing else.
-template <class Connection>
-asio::awaitable<txn::reply> no_work(Connection&, const txn::call&) {
-    co_return txn::reply::refused("it only looks");
-}
-
-std::shared_ptr<txn::participant>
-participant_at([[maybe_unused]] const asio::any_io_executor& on, const std::string& url) {
-#ifdef MORTISE_TOOL_POSTGRES
-    if (url.starts_with("postgresql://") || url.starts_with("postgres://")) {
-        return txn::xa_postgres(
-            std::make_shared<db::postgres>(on, db::parse_postgres_url(url)),
-            &no_work<db::postgres_connection>,
-            1
-        );
-    }
-#endif
-#ifdef MORTISE_TOOL_MYSQL
-    if (url.starts_with("mysql://") || url.starts_with("mariadb://")) {
-        return txn::xa_mysql(
-            std::make_shared<db::mysql>(on, db::parse_mysql_url(url)),
-            &no_work<db::mysql_connection>,
-            1
-        );
-    }
-#endif
-    throw failure(
-        exit_code::usage,
-        "transactions cannot be prepared there",
-        without_passwords(url),
-        "name a database by postgresql://, mariadb:// or mysql://"
-    );
-}
-
 // The database is read before the log: what begins between the two is under way.
 asio::awaitable<void> look_at(
     const txn::log_reader& log, const std::string& url, bool all, std::vector<found_branch>& found
 ) {
     const auto on = co_await asio::this_coro::executor;
-    const auto database = participant_at(on, url);
-    auto listing = database->list_prepared(log.id());
+    const auto database = xa_database::open(on, url, 1);
+    const auto participant = database->participant();
+    auto listing = participant->list_prepared(log.id());
     const auto listed = co_await std::move(listing);
     for (const auto& each : listed.value()) {
         const auto at = log.standing_of(each);

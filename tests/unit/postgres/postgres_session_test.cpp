@@ -431,10 +431,13 @@ TEST(PostgresXa, AServerThatCannotPrepareSaysWhatToDo) {
     txn::call request;
     request.gid = {1, 1};
     request.branch = request.attempt = 1;
-    const auto failure = world.failure_of(participant->carry_out(request));
-    EXPECT_EQ(code_of(failure), errc::wrong_server);
-    EXPECT_NE(text_of(failure).find("set max_prepared_transactions"), std::string::npos)
-        << text_of(failure);
+    for (const auto& failure :
+         {world.failure_of(participant->carry_out(request)),
+          world.failure_of(participant->check())}) {
+        EXPECT_EQ(code_of(failure), errc::wrong_server);
+        EXPECT_NE(text_of(failure).find("set max_prepared_transactions"), std::string::npos)
+            << text_of(failure);
+    }
 }
 
 }  // namespace

@@ -206,6 +206,11 @@ protected:
     txn::call request;
 };
 
+TEST_F(XaCalls, AServerThatCanPrepareIsAccepted) {
+    const auto database = session_kind::xa_participant(from, 4u);
+    EXPECT_FALSE(world.failure_of(database->check()));
+}
+
 TEST_F(XaCalls, RepeatedCallsDoTheirWorkOnce) {
     EXPECT_FALSE(code_of_call(txn::operation::try_));
     EXPECT_EQ(world.cents(1), "100");

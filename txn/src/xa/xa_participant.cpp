@@ -177,6 +177,17 @@ xa_participant::xa_participant(
 
 xa_participant::~xa_participant() = default;
 
+asio::awaitable<void> resource_manager::check() {
+    auto listing = list();
+    const auto listed = co_await std::move(listing);
+    if (!listed)
+        throw boost::system::system_error(listed.error());
+}
+
+asio::awaitable<void> xa_participant::check() {
+    return manager_->check();
+}
+
 asio::awaitable<result<reply>> xa_participant::carry_out(call request) {
     // A try does not forget: it would keep its locks for longer.
     if (request.type == operation::try_)

@@ -56,6 +56,9 @@ public:
     resource_manager& operator=(const resource_manager&) = delete;
     virtual ~resource_manager() = default;
 
+    /// Fails by an exception if the database cannot prepare transactions, or may not list them.
+    virtual asio::awaitable<void> check();
+
     /// Whether it can do a branch with this closure; null: one that has a payload only.
     virtual bool accepts(const branch_work* work) const noexcept { return work == nullptr; }
 

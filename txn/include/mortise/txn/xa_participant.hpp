@@ -74,6 +74,14 @@ public:
     );
     ~xa_participant() override;
 
+    /// Asks the database whether it can prepare transactions, and lets its participant list them:
+    /// before a service takes orders. Without it, the first tries fail.
+    ///
+    /// @par Errors       thrown: `mortise::errc::wrong_server` with what to do, and those of the
+    ///                   session.
+    /// @par Cancellation as a query of the session.
+    asio::awaitable<void> check();
+
     asio::awaitable<result<reply>> carry_out(call request) override;
     std::size_t calls_at_once() const noexcept override { return calls_at_once_; }
     bool accepts(const branch_work* work) const noexcept override {

@@ -159,6 +159,13 @@ public:
     )
         : database_(std::move(database)), work_(std::move(work)), say_(say), options_(options) {}
 
+    asio::awaitable<void> check() override {
+        auto opening = open();
+        co_await std::move(opening);
+        auto listing = list();
+        const auto listed = co_await std::move(listing);
+    }
+
     bool accepts(const branch_work* work) const noexcept override {
         return work == nullptr ? static_cast<bool>(work_)
                                : dynamic_cast<const connection_work<Connection>*>(work) != nullptr;
