@@ -44,6 +44,12 @@ void add_tcc_options(CLI::App& app, bench_settings& target) {
         ->check(CLI::Range(1, 1'000'000));
 }
 
+void add_takeover_options(CLI::App& app, bench_settings& target) {
+    app.add_option("--kills", target.kills, "How many holders are killed; default: 10")
+        ->check(CLI::Range(1, 10'000));
+    add_duration(app, "--ttl", target.ttl, "The TTL of the holders; default: 1s");
+}
+
 void add_xa_options(CLI::App& app, bench_settings& target) {
     constexpr int databases = 2;
     app.footer(help::xa_footer);
@@ -52,6 +58,14 @@ void add_xa_options(CLI::App& app, bench_settings& target) {
         ->expected(databases);
     app.add_option("--dir", target.folder, "The folder for its log; default: the current one")
         ->type_name("PATH");
+    CLI::Option* flight =
+        app.add_option("--in-flight", target.in_flight, "Transactions at a time; default: 16")
+            ->check(CLI::Range(1, 1'000));
+    app.parse_complete_callback([&target, flight] {
+        constexpr unsigned usual = 16;
+        if (flight->empty())
+            target.in_flight = usual;
+    });
 }
 
 void add_relay_options(CLI::App& app, bench_settings& target) {
@@ -119,9 +133,7 @@ CLI::App& add_bench(CLI::App& to, bench_settings& target) {
     add_seconds(idle);
     add_seconds(add("linger", help::linger, bench_kind::linger));
     CLI::App& takeover = add("takeover", help::takeover, bench_kind::takeover);
-    takeover.add_option("--kills", target.kills, "How many holders are killed; default: 10")
-        ->check(CLI::Range(1, 10'000));
-    add_duration(takeover, "--ttl", target.ttl, "The TTL of the holders; default: 1s");
+    add_takeover_options(takeover, target);
     const auto add_flight = [&](CLI::App& app) {
         app.add_option("--in-flight", target.in_flight, "Transactions at a time; default: 64")
             ->check(CLI::Range(1, 100'000));
@@ -134,17 +146,9 @@ CLI::App& add_bench(CLI::App& to, bench_settings& target) {
     txn.footer(help::txn_footer);
     add_flight(txn);
     add_seconds(txn);
-    CLI::App& xa = add("xa", help::xa, bench_kind::xa);
-    add_seconds(xa);
-    add_xa_options(xa, target);
-    CLI::Option* flight =
-        xa.add_option("--in-flight", target.in_flight, "Transactions at a time; default: 16")
-            ->check(CLI::Range(1, 1'000));
-    xa.parse_complete_callback([&target, flight] {
-        constexpr unsigned usual = 16;
-        if (flight->empty())
-            target.in_flight = usual;
-    });
+    CLI::App& two_databases = add("xa", help::xa, bench_kind::xa);
+    add_seconds(two_databases);
+    add_xa_options(two_databases, target);
     CLI::App& relay = add("relay", help::relay, bench_kind::relay);
     add_seconds(relay);
     add_relay_options(relay, target);

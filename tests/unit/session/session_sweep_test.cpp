@@ -198,6 +198,27 @@ protected:
     const db::prepared_name name_{"mortise.sweep", "1"};
 };
 
+class checking final : public session_case {
+public:
+    explicit checking(sweep_world& world)
+        : session_case(world),
+          participant_(session_kind::xa_participant(
+              std::shared_ptr<session_kind::session>(std::shared_ptr<void>(), &world.session), 1u
+          )) {}
+    asio::awaitable<void> operation() override { return participant_->check(); }
+    void check(const co_world::outcome& outcome) override {
+        expect_success_or_abort(outcome);
+        expect_alive();
+    }
+
+private:
+    const std::shared_ptr<txn::xa_participant> participant_;
+};
+
+TEST_P(SessionSweep, CancelsAXaCheckAtEachStep) {
+    EXPECT_GE(sweep<checking>("xa_participant::check", GetParam()), 8u);
+}
+
 class preparing final : public preparing_case {
 public:
     explicit preparing(sweep_world& world) : preparing_case(world) {}

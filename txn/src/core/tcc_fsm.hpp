@@ -25,8 +25,8 @@ namespace mortise::txn::core {
 ///   that a participant has contradicted. Every branch is cancelled first, and the cancel is
 ///   decided last. The log may be an old copy, and then a participant that has confirmed its branch
 ///   can say so before the log says the opposite.
-/// * One phase: a branch that is alone is committed by its try. If that is unclear, or an abort comes,
-///   it is cancelled before anything is decided, and the answer says how it was.
+/// * One phase: a branch that is alone is committed by its try. If that is unclear, or an abort
+///   comes, it is cancelled before anything is decided, and the answer says how it was.
 ///
 /// | phase | all tried | a try refused or failed | abort | decided |
 /// | --- | --- | --- | --- | --- |
