@@ -12,6 +12,11 @@ namespace {
 
 using bench_kind = bench_settings::kind;
 
+void add_seconds(CLI::App& app, bench_settings& target) {
+    app.add_option("--seconds", target.seconds, "How long to measure; default: 3")
+        ->check(CLI::Range(1, 3'600));
+}
+
 void add_no_local(CLI::App& app, bench_settings& bench) {
     app.add_flag_callback(
         "--no-local",
@@ -101,14 +106,10 @@ CLI::App& add_bench(CLI::App& to, bench_settings& target) {
                 target.processes = usual;
         });
     };
-    const auto add_seconds = [&](CLI::App& app) {
-        app.add_option("--seconds", target.seconds, "How long to measure; default: 3")
-            ->check(CLI::Range(1, 3'600));
-    };
     CLI::App& handoff = add("handoff", help::handoff, bench_kind::handoff);
     add_processes(handoff, 2, 2);
     add_no_local(handoff, target);
-    add_seconds(handoff);
+    add_seconds(handoff, target);
     CLI::App& contend = add("contend", help::contend, bench_kind::contend);
     add_processes(contend, 1, 8);
     add_contend_options(contend, target);
@@ -119,19 +120,19 @@ CLI::App& add_bench(CLI::App& to, bench_settings& target) {
         if (!greedy->empty())
             target.think = std::chrono::milliseconds(0);
     });
-    add_seconds(add("uncontended", help::uncontended, bench_kind::uncontended));
+    add_seconds(add("uncontended", help::uncontended, bench_kind::uncontended), target);
     CLI::App& local = add("local", help::local, bench_kind::local);
     local.add_option("--tasks", target.tasks, "Coroutines; default: 8")
         ->check(CLI::Range(1, 10'000));
-    add_seconds(local);
+    add_seconds(local, target);
     CLI::App& waiters = add("waiters", help::waiters, bench_kind::waiters);
     waiters.add_option("--n", target.waiters, "How many; default: 100000")
         ->check(CLI::Range(1, 10'000'000));
     CLI::App& idle = add("idle", help::idle, bench_kind::idle);
     idle.add_option("--locks", target.locks, "How many; default: 10000")
         ->check(CLI::Range(1, 10'000'000));
-    add_seconds(idle);
-    add_seconds(add("linger", help::linger, bench_kind::linger));
+    add_seconds(idle, target);
+    add_seconds(add("linger", help::linger, bench_kind::linger), target);
     CLI::App& takeover = add("takeover", help::takeover, bench_kind::takeover);
     add_takeover_options(takeover, target);
     const auto add_flight = [&](CLI::App& app) {
@@ -140,17 +141,17 @@ CLI::App& add_bench(CLI::App& to, bench_settings& target) {
     };
     CLI::App& tcc = add("tcc", help::tcc, bench_kind::tcc);
     add_flight(tcc);
-    add_seconds(tcc);
+    add_seconds(tcc, target);
     add_tcc_options(tcc, target);
     CLI::App& txn = add("txn", help::txn, bench_kind::txn);
     txn.footer(help::txn_footer);
     add_flight(txn);
-    add_seconds(txn);
+    add_seconds(txn, target);
     CLI::App& two_databases = add("xa", help::xa, bench_kind::xa);
-    add_seconds(two_databases);
+    add_seconds(two_databases, target);
     add_xa_options(two_databases, target);
     CLI::App& relay = add("relay", help::relay, bench_kind::relay);
-    add_seconds(relay);
+    add_seconds(relay, target);
     add_relay_options(relay, target);
     return bench;
 }
