@@ -127,10 +127,12 @@ SQL
     return 1
 }
 
-end_database() { # WORK
-    local file
-    for file in "$1/data/postmaster.pid" "$1/data/pid"; do
-        if [[ -r $file ]]; then kill -QUIT "$(head -n 1 "$file")"; fi
+end_database() { # WORK...
+    local work file
+    for work in "$@"; do
+        for file in "$work/data/postmaster.pid" "$work/data/pid"; do
+            if [[ -r $file ]]; then kill -QUIT "$(head -n 1 "$file")"; fi
+        done
     done
     wait
 }

@@ -47,7 +47,34 @@ demo_at_database() { # postgresql|mysql ARGS...
     return "$status"
 }
 
+# Money from PostgreSQL to MariaDB by two-phase commit; both servers end with it.
+demo_bank() {
+    local work port=$((20000 + RANDOM % 10000)) status=0
+    need_databases
+    build_release 22_xa_transfer
+    work=$(mktemp -d)
+    # shellcheck disable=SC2064  # the folder as it is now
+    trap "end_database '$work/postgresql' '$work/mysql'; rm -rf '$work'" EXIT
+    chmod a+x "$work"
+    mkdir "$work/postgresql" "$work/mysql"
+    step "Starting PostgreSQL on port $port and MariaDB on port $((port + 1))"
+    if ! begin_postgresql "$work/postgresql" "$port" ||
+        ! begin_mysql "$work/mysql" "$((port + 1))"; then
+        tail -n 20 "$work"/*/log >&2
+        die "a database server did not start; see above"
+    fi
+    cd "$work"
+    "$root/.build/release/examples/22_xa_transfer" \
+        "postgresql://mortise:mortise-test@127.0.0.1:$port/postgres" \
+        "mariadb://mortise:mortise-test@127.0.0.1:$((port + 1))/mortise" || status=$?
+    return "$status"
+}
+
 verb_demo() {
+    if [[ ${1:-} == bank ]]; then
+        demo_bank
+        return
+    fi
     if [[ ${1:-} == order ]]; then
         build_release 13_order_service
         cd "$(mktemp -d)"
