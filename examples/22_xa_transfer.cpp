@@ -19,11 +19,13 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <iostream>
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace asio = boost::asio;
 namespace db = mortise::db;
@@ -96,6 +98,18 @@ asio::awaitable<void> trade(db::postgres& alice, db::mysql& bob, txn::coordinato
     co_await bob.async_stop();
 }
 
+//[xa_banks
+txn::coordinator_config
+config_of(std::shared_ptr<db::postgres> alice, std::shared_ptr<db::mysql> bob) {
+    constexpr std::size_t calls_at_once = 8;
+    txn::coordinator_config config;
+    config.log = "xa_decisions.db";
+    config.participants.emplace("alice's bank", txn::xa_postgres(std::move(alice), calls_at_once));
+    config.participants.emplace("bob's bank", txn::xa_mysql(std::move(bob), calls_at_once));
+    return config;
+}
+//]
+
 void rethrow(const std::exception_ptr& thrown) {
     if (thrown)
         std::rethrow_exception(thrown);
@@ -110,14 +124,7 @@ int main(int argc, char** argv) {
     const auto executor = context.get_executor();
     auto alice = std::make_shared<db::postgres>(executor, db::parse_postgres_url(argv[1]));
     auto bob = std::make_shared<db::mysql>(executor, db::parse_mysql_url(argv[2]));
-    //[xa_banks
-    constexpr std::size_t calls_at_once = 8;
-    txn::coordinator_config config;
-    config.log = "xa_decisions.db";
-    config.participants.emplace("alice's bank", txn::xa_postgres(alice, calls_at_once));
-    config.participants.emplace("bob's bank", txn::xa_mysql(bob, calls_at_once));
-    //]
-    txn::coordinator banks(executor, config);
+    txn::coordinator banks(executor, config_of(alice, bob));
     asio::co_spawn(context, trade(*alice, *bob, banks), rethrow);
     context.run();
 }
