@@ -30,6 +30,8 @@ const char* to_string(txn_event::kind type) noexcept {
         return "partition_lost";
     case kind::prepared_long:
         return "prepared_long";
+    case kind::list_failed:
+        return "list_failed";
     case kind::orphan_ended:
         return "orphan_ended";
     case kind::orphan_left:

@@ -269,7 +269,7 @@ TEST_F(XaCalls, ListsWhatIsPreparedOfItsLog) {
 TEST_F(XaCalls, ATryWhoseTimeIsUpIsNotPrepared) {
     participant = session_kind::xa_participant(from, &sleeps, 4u);
     request.time_left = milliseconds(1);
-    EXPECT_EQ(code_of_call(txn::operation::try_), txn::errc::late_try);
+    EXPECT_EQ(code_of_call(txn::operation::try_), txn::errc::call_too_late);
     EXPECT_EQ(world.sql(session_kind::prepared_any), "");
 }
 

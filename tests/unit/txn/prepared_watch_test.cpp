@@ -36,8 +36,8 @@ class prepared_notes final : public txn::txn_observer {
 public:
     void on_event(const txn::txn_event& event) noexcept override {
         const std::lock_guard hold(mutex_);
-        if (event.type == kind::prepared_long || event.type == kind::orphan_ended ||
-            event.type == kind::orphan_left)
+        if (event.type == kind::list_failed || event.type == kind::prepared_long ||
+            event.type == kind::orphan_ended || event.type == kind::orphan_left)
             all_.push_back(
                 std::string(to_string(event.type)) + " " + std::to_string(event.gid.number) + "." +
                 std::to_string(event.branch) + " " + std::string(event.participant)
@@ -221,10 +221,12 @@ TEST_F(TxnPrepared, ADatabaseThatDoesNotAnswerIsAskedAgain) {
     how.call_max = 20ms;
     how.prepared_look_first = 1ms;
     how.prepared_look_max = 5ms;
+    how.observer = &notes_;
     stock_->hold_lists(true);
     open(std::move(how));
     ASSERT_TRUE(eventually([&] { return stock_->looks() > 2; }));
     stock_->hold_lists(false);
+    EXPECT_EQ(notes_.count("list_failed 0.0 stock"), 1u) << "once";
     auto later = of_stock();
     later.deadline(10s);
     stock_->prepare({beyond(run(std::move(later)).gid())});

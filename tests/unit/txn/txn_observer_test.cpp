@@ -236,7 +236,7 @@ TEST(TxnEvent, HasAWordForEachKind) {
         EXPECT_NE(to_string(each), std::string("?"));
         EXPECT_TRUE(words.insert(to_string(each)).second) << to_string(each);
     }
-    EXPECT_EQ(words.size(), 16u);
+    EXPECT_EQ(words.size(), 17u);
 }
 
 using counter_values =

@@ -29,13 +29,23 @@ asio::awaitable<result<prepared_list>> list(std::shared_ptr<participant> at, std
     co_return co_await std::move(listing);
 }
 
+error_code code_of(const std::exception_ptr& thrown) {
+    try {
+        std::rethrow_exception(thrown);
+    } catch (const boost::system::system_error& failed) {
+        return failed.code();
+    } catch (...) {
+        return errc::call_failed;
+    }
+}
+
 }  // namespace
 
 prepared_watch::prepared_watch(coordinator_core& core, coordinator_context& context)
     : coordinator_part(core, context) {
     for (const auto& [name, client] : context.config().participants) {
         if (client->prepares())
-            places_.push_back({name, client});
+            places_.push_back({name, client, 0, false});
     }
 }
 
@@ -72,8 +82,10 @@ void prepared_watch::plan_next() {
 
 void prepared_watch::look() {
     timer_.reset();
-    if (context_.stopping() || !core_.log.is_open() || core_.partitions.owned() == 0)
-        return;  // the next partition that is taken over begins again
+    if (context_.stopping() || !core_.log.is_open() || core_.partitions.owned() == 0) {
+        known_.clear();
+        return count();  // the next partition that is taken over begins again
+    }
     looking_ = true;
     ++looks_;
     at_ = 0;
@@ -91,6 +103,7 @@ void prepared_watch::look_at_next() {
     call_client(std::move(listing), [this](const result<prepared_list>& listed) {
         if (listed)
             return judge(note(*listed));
+        report_failure(listed.error());
         ++at_;
         look_at_next();
     });
@@ -124,7 +137,7 @@ void prepared_watch::call_client(asio::awaitable<result<T>> call, Then then) {
                 context_.strand(),
                 [kept = context_.keep(), stop = call_, answered](
                     const std::exception_ptr& thrown, const result<T>& got
-                ) { answered(thrown ? result<T>(error_code(errc::call_failed)) : got); }
+                ) { answered(thrown ? result<T>(code_of(thrown)) : got); }
             )
         )
     );
@@ -135,6 +148,7 @@ void prepared_watch::call_client(asio::awaitable<result<T>> call, Then then) {
 // Participants of one database list the same branches.
 std::vector<prepared_watch::finding> prepared_watch::note(const prepared_list& listed) {
     places_[at_].listed = looks_;
+    places_[at_].failed = false;
     std::vector<finding> found;
     for (const auto& each : listed) {
         auto [at, is_new] = known_.try_emplace({each.gid.number, each.term, each.branch});
@@ -236,6 +250,11 @@ void prepared_watch::end_look() {
     std::erase_if(known_, [this](const auto& each) {
         return each.second.look != looks_ && places_[each.second.place].listed == looks_;
     });
+    count();
+    plan_next();
+}
+
+void prepared_watch::count() {
     clock::duration oldest{0};
     std::uint64_t left = 0;
     for (const auto& [key, each] : known_) {
@@ -246,7 +265,17 @@ void prepared_watch::end_look() {
     context_.count.prepared_oldest_ms =
         static_cast<std::uint64_t>(std::chrono::duration_cast<milliseconds>(oldest).count());
     context_.count.orphans_left = left;
-    plan_next();
+}
+
+// Once, until it answers again.
+void prepared_watch::report_failure(error_code why) {
+    if (std::exchange(places_[at_].failed, true))
+        return;
+    txn_event event;
+    event.type = txn_event::kind::list_failed;
+    event.participant = places_[at_].name;
+    event.code = why;
+    context_.report(event);
 }
 
 void prepared_watch::report(txn_event::kind kind, const finding& of) const {

@@ -38,6 +38,7 @@ private:
         std::string name;
         std::shared_ptr<participant> client;
         std::uint64_t listed = 0;  ///< The last look in which it has answered.
+        bool failed = false;       ///< It was reported that it does not answer.
     };
     /// The number of its transaction, the term, and the branch.
     using branch_key = std::tuple<std::uint64_t, std::uint64_t, branch_number>;
@@ -64,6 +65,8 @@ private:
     std::vector<finding> orphans_of(const std::vector<finding>& judged);
     void end_orphans(const std::shared_ptr<const std::vector<finding>>& orphans, std::size_t next);
     void end_look();
+    void count();
+    void report_failure(error_code why);
     void report(txn_event::kind kind, const finding& of) const;
 
     std::vector<place> places_;

@@ -92,8 +92,8 @@ public:
     /// @par Completion   `void(error_code, outcome)`. With a code, nothing was done; after
     ///                   `commit_unknown` the transaction may have begun, and will be cancelled.
     ///                   Without a code, the outcome is the decision. It is `unknown` if the log
-    ///                   failed meanwhile or another coordinator took over: ask `async_outcome`
-    ///                   later.
+    ///                   failed meanwhile, another coordinator took over, or the only branch was
+    ///                   committed by itself and cannot be asked: ask `async_outcome` later.
     /// @par Errors       `no_branches`, `too_many_branches`, `unknown_participant`,
     ///                   `payload_too_large`, `wrong_work`, `bad_order`, `bad_key`, `key_reused`,
     ///                   `mortise::errc::duration_negative` (the deadline); `too_many_open`;

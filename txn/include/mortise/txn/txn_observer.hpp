@@ -32,6 +32,7 @@ struct txn_event {
 
         /// A branch has been prepared at its database for `took`, longer than it should.
         prepared_long,
+        list_failed,   ///< A participant does not list what is prepared, because of `code`.
         orphan_ended,  ///< A prepared branch, which no transaction needs, was rolled back.
         /// A prepared branch needs people: by the log it was confirmed and has ended. `took`: how
         /// long it has been prepared.

@@ -194,7 +194,7 @@ public:
         const auto ended = co_await std::move(preparing);
         const auto& failure = std::get<0>(ended);
         if (attempt.late)
-            co_return error_code(errc::late_try);
+            co_return error_code(errc::call_too_late);
         if (!failure || attempt.answer.type != reply::verdict::done)
             co_return std::move(attempt.answer);
         if (attempt.noting && code_of(failure) == say_.noted)
