@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Transactions whose branches are prepared at a database server: money between two accounts.
+#include "mortise/lock_client.hpp"
+#include "mortise/store/memory.hpp"
 #include "mortise/store_types.hpp"
 #include "mortise/txn/coordinator.hpp"
 #include "support/scratch_folder.hpp"
@@ -369,6 +371,20 @@ TEST_F(XaClosures, AnOnlyBranchIsCommittedByItsTry) {
     EXPECT_EQ(run(std::move(refused)).text(), "not enough money");
     EXPECT_EQ(world.cents(1), "90");
     EXPECT_EQ(coordinator->stats().calls, 2u);
+}
+
+// Else the loss of the lock could not cancel it.
+TEST_F(XaClosures, AnOnlyBranchUnderALockIsDecided) {
+    open_for_closures();
+    const memory_server locks;
+    lock_client client(world.context.get_executor(), locks.make_store());
+    const auto held = world.run(client.async_acquire("door", {}, asio::use_awaitable));
+    txn::transaction transaction;
+    transaction.add("from", adding(1, -10));
+    transaction.under(held);
+    EXPECT_TRUE(run(std::move(transaction)).confirmed());
+    EXPECT_EQ(coordinator->stats().calls, 2u);
+    EXPECT_EQ(world.cents(1), "90");
 }
 
 TEST_F(XaClosures, ALostAnswerOfAnOnlyBranchIsAskedFor) {

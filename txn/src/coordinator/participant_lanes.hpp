@@ -105,10 +105,12 @@ public:
     /// Returns the lane of a branch whose participant is known.
     participant_lane& of(const running& transaction, branch_number number);
 
-    /// Whether the only branch of a transaction is committed by its try. Any thread.
+    /// Whether the only branch of a transaction is committed by its try. Not under a lock, whose
+    /// loss before the decision must cancel it. Any thread.
     bool commits_alone(const log::plan& plan) const {
-        const auto at = plan.branches.size() == 1 ? lanes_.find(plan.branches.front().participant)
-                                                  : lanes_.end();
+        if (plan.branches.size() != 1 || !plan.locks.empty())
+            return false;
+        const auto at = lanes_.find(plan.branches.front().participant);
         return at != lanes_.end() && at->second.client->commits_alone();
     }
 

@@ -13,8 +13,9 @@ outcome outcome_of(const running& transaction) {
     const auto kind = !transaction.proof             ? outcome::kind::unknown
                       : transaction.proof->confirm() ? outcome::kind::confirmed
                                                      : outcome::kind::cancelled;
-    const auto why = kind == outcome::kind::confirmed ? error_code() : transaction.why;
-    return {kind, transaction.gid, why, transaction.text};
+    if (kind == outcome::kind::confirmed)
+        return {kind, transaction.gid};
+    return {kind, transaction.gid, transaction.why, transaction.text};
 }
 
 void answer(std::vector<outcome_handler>& waiters, error_code failed, const outcome& decision) {

@@ -65,13 +65,13 @@ void runs::abort(running& transaction, errc why, std::string text) {
 }
 
 // Decides to cancel if a lock is already lost. A later loss does no harm, because the tokens of the
-// locks fence what the tries have reserved. A branch that is alone is committed already.
+// locks fence what the tries have reserved.
 void runs::decide(const running_ptr& transaction, bool confirm) {
     if (std::exchange(transaction->deciding, true))
         return;
     context_.clear_timer(transaction->timer);
     for (const auto& each : transaction->leases) {
-        if (!confirm || transaction->fsm.alone())
+        if (!confirm)
             break;
         if (each.check()) {
             confirm = false;
