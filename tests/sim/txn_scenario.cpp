@@ -34,7 +34,7 @@ std::unique_ptr<simulated_bank> reserving_bank(sim::world& in, std::string name)
 
 // As PostgreSQL tells ages, and MariaDB does not.
 std::unique_ptr<simulated_bank> telling_bank(sim::world& in, std::string name) {
-    return std::make_unique<xa_bank>(in, std::move(name), xa_bank::ages::told);
+    return std::make_unique<xa_bank>(in, std::move(name), xa_bank::ages::given);
 }
 
 std::unique_ptr<simulated_bank> silent_bank(sim::world& in, std::string name) {

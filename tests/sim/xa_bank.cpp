@@ -159,7 +159,7 @@ result<std::vector<txn::prepared_transaction>> xa_bank::list() const {
     std::vector<txn::prepared_transaction> all;
     for (const auto& [name, each] : prepared_) {
         const auto age = std::chrono::duration_cast<milliseconds>(world_.now() - each.since);
-        all.emplace_back(name, ages_ == ages::told ? std::optional(age) : std::nullopt);
+        all.emplace_back(name, ages_ == ages::given ? std::optional(age) : std::nullopt);
     }
     return all;
 }

@@ -20,7 +20,7 @@ namespace mortise::test {
 class xa_bank final : public simulated_bank {
 public:
     /// Whether it tells for how long transactions have been prepared.
-    enum class ages : std::uint8_t { told, unknown };
+    enum class ages : std::uint8_t { given, unknown };
 
     xa_bank(sim::world& in, std::string name, ages how);
 

@@ -268,6 +268,19 @@ TEST_F(XaCalls, ListsWhatIsPreparedOfItsLog) {
     EXPECT_EQ(listed(request.gid.log).size(), 0u);
 }
 
+// The first attempt may have changed something, and may be prepared still.
+TEST_F(XaCalls, ARepeatedTryThatHasChangedNothingIsPrepared) {
+    participant = session_kind::xa_participant(from, &sleeps, 4u);
+    EXPECT_FALSE(code_of_call(txn::operation::try_, 2));
+    EXPECT_EQ(world.run(participant->list_prepared(request.gid.log)).value().size(), 1u);
+    EXPECT_FALSE(code_of_call(txn::operation::cancel));
+    request.branch = 2;
+    EXPECT_FALSE(code_of_call(txn::operation::try_));
+    const auto left = world.run(participant->list_prepared(request.gid.log)).value().size();
+    EXPECT_EQ(left, session_kind::tells_changes ? 0u : 1u);
+    EXPECT_FALSE(code_of_call(txn::operation::cancel));
+}
+
 TEST_F(XaCalls, ATryWhoseTimeIsUpIsNotPrepared) {
     participant = session_kind::xa_participant(from, &sleeps, 4u);
     request.time_left = milliseconds(1);

@@ -34,11 +34,11 @@ struct xa_statements {
     /// Notes the branch as worked, but may do nothing if its transaction has changed nothing; fails
     /// if it is noted already.
     const char* work;
-    const char* work_alone;  ///< The same, whatever the transaction has done.
-    const char* close;       ///< Notes the branch as closed, unless it is noted.
-    const char* look;        ///< Gives the note.
-    const char* forget;      ///< By log, participant and highest number: deletes a portion.
-    const char* list;        ///< Gives the prepared transactions.
+    const char* work_always;  ///< The same, whatever the transaction has done.
+    const char* close;        ///< Notes the branch as closed, unless it is noted.
+    const char* look;         ///< Gives the note.
+    const char* forget;       ///< By log, participant and highest number: deletes a portion.
+    const char* list;         ///< Gives the prepared transactions.
     /// Reads one of them; empty if its name is not such as `db::prepared_name` makes.
     std::optional<prepared_transaction> (*listed)(const db::row& in);
     error_code missing;  ///< There is no such table.
@@ -116,8 +116,11 @@ struct xa_trying {
         }
         at->noting = true;
         const bool alone = at->request->one_phase;
+        // An earlier attempt may have changed something and be on its way: its note must stop this
+        // one, also if this one has changed nothing.
+        const bool always = alone || at->request->attempt > 1;
         auto noting =
-            on.async_query(about(alone ? at->say->work_alone : at->say->work, *at->request));
+            on.async_query(about(always ? at->say->work_always : at->say->work, *at->request));
         const auto noted = co_await std::move(noting);
         if (noted.affected == 0)
             at->answer = reply::done_for_good();
