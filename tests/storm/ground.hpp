@@ -5,6 +5,7 @@
 #include "mortise/coro/clock.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,6 +29,14 @@ public:
     virtual void settle() {}
     /// The faults that were caused at the store, and how often.
     virtual std::vector<std::pair<std::string, std::size_t>> blows() const { return {}; }
+
+    /// What was done to the store, and when, by `CLOCK_BOOTTIME`.
+    struct event {
+        std::string name;
+        std::int64_t from = 0;
+        std::int64_t until = 0;
+    };
+    virtual std::vector<event> events() const { return {}; }
 
     /// Describes what sessions left behind once nobody uses the store, and the faults that the
     /// store finds in itself. Empty if there is nothing.

@@ -78,6 +78,8 @@ void print(const settings& how, const round& result) {
     print_spread("take_over_of_stopped", result.logs.after_stop);
     for (const std::string& each : result.verdict)
         std::printf("  FAILED: %s\n", each.c_str());
+    if (!result.trace.empty())
+        std::printf("  all that happened is in %s\n", result.trace.c_str());
     json += ',' + json_of("hand_off", result.logs.hand_off) + ',' +
             json_of("take_over_of_killed", result.logs.after_kill) + ',' +
             json_of("take_over_of_stopped", result.logs.after_stop) +

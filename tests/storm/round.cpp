@@ -7,6 +7,7 @@
 #include "storm/crew.hpp"
 #include "storm/nemesis.hpp"
 #include "storm/resource_desk.hpp"
+#include "storm/trace.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
@@ -119,6 +120,10 @@ round run_round(const settings& how, milliseconds span, const ground_maker& make
         must_be_zero(result, desk.lost_updates(), "updates were lost behind the fence");
         must_be_zero(result, all.crashed(), "processes failed");
         result.store_blows = over->blows();
+        if (!result.logs.first_finding.empty()) {
+            result.trace = "storm-" + how.store + '-' + std::to_string(how.seed) + ".log";
+            write_trace(result.trace, shared.records(), all.blows(), over->events());
+        }
         if (const std::string left = over->residue(); !left.empty())
             result.verdict.push_back("this was left: " + left);
     }

@@ -32,6 +32,8 @@ struct round {
     std::uint64_t writes = 0;
     std::uint64_t refused = 0;  ///< Late reads and writes that the fence refused.
 
+    std::string trace;  ///< The file with all that happened, if a lock was harmed.
+
     /// The faults of this round. Empty if all is well.
     std::vector<std::string> verdict;
 };

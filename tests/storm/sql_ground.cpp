@@ -3,6 +3,7 @@
 
 #include "storm/last_client.hpp"
 #include "storm/plan.hpp"
+#include "storm/record.hpp"
 
 #include <utility>
 
@@ -42,6 +43,9 @@ void sql_ground::shake(clock::time_point now) {
 
 void sql_ground::begin(deed fault, clock::time_point now) {
     ++done_.at(static_cast<std::size_t>(fault));
+    auto& noted = events_.emplace_back();
+    noted.name = deed_names[static_cast<std::size_t>(fault)];
+    noted.from = now_ns();
     due_ = now + drawn(200, 2'500);
     switch (fault) {
     case deed::throw_out:
@@ -61,11 +65,14 @@ void sql_ground::begin(deed fault, clock::time_point now) {
     case deed::count:
         break;
     }
+    noted.until = now_ns();
 }
 
 void sql_ground::settle() {
-    if (std::exchange(stopped_, false))
-        server_->resume();
+    if (!std::exchange(stopped_, false))
+        return;
+    server_->resume();
+    events_.back().until = now_ns();
 }
 
 std::vector<std::pair<std::string, std::size_t>> sql_ground::blows() const {

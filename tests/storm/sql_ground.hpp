@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <random>
+#include <vector>
 
 namespace mortise::storm {
 
@@ -24,6 +25,7 @@ public:
     void shake(clock::time_point now) override;
     void settle() override;
     std::vector<std::pair<std::string, std::size_t>> blows() const override;
+    std::vector<event> events() const override { return events_; }
     std::string residue() override;
 
 private:
@@ -45,6 +47,7 @@ private:
     bool stopped_ = false;
     clock::time_point due_;
     std::array<std::size_t, deeds> done_{};
+    std::vector<event> events_;
 };
 
 }  // namespace mortise::storm

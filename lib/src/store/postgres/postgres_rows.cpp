@@ -204,8 +204,9 @@ void add_record(sql_message& to, const break_record& record, sql_stamp stamp) {
     to.add(forget);
 }
 
-// Tells those whom the change concerns, if it is still so: a session that is told of a grant
-// believes it.
+// Tells those whom the change concerns, if it is so: a session that is told of a grant believes it.
+// The change may have missed, and somebody else may have granted to the same request, with the same
+// token but in another slot: so all parts of a grant are compared.
 void add_pushes(sql_message& to, const sql_lock_change& change) {
     static const std::string push = R"(
 SELECT pg_notify(channel || e.key, concat_ws(' ', e.kind, e.request, e.token, e.slot, e.contended))
@@ -214,7 +215,7 @@ FROM store, unnest($2::bigint[], $3::int[], $4::bigint[], $5::bigint[], $6::bigi
 WHERE e.kind = $8 OR EXISTS (SELECT FROM lock l WHERE l.name = $1 AND l.holder = e.key
     AND l.request = e.request AND l.base << 10 = e.token)
   OR EXISTS (SELECT FROM waiter w WHERE w.name = $1 AND w.session = e.key
-    AND w.request = e.request AND w.token = e.token AND w.granted))";
+    AND w.request = e.request AND w.token = e.token AND w.slot = e.slot AND w.granted))";
     array_text keys, kinds, requests, tokens, slots, contended;
     for (const auto& each : change.pushes) {
         keys.add(each.to);
