@@ -111,6 +111,8 @@ private:
     /// stay as they are: nobody ever syncs them.
     void fail_power(clock::duration span) {
         world_.say("the power fails");
+        const std::size_t unsynced = disk_.unsynced();
+        disk_.power = false;
         for (sim::process* const each : clients_) {
             if (!each->alive())
                 continue;
@@ -120,8 +122,8 @@ private:
                     each->restart();
             });
         }
-        const std::size_t unsynced = disk_.unsynced();
         disk_.lose_unsynced(unsynced == 0 ? 0 : world_.random().below(unsynced + 1));
+        disk_.power = true;
         spoil_heartbeats();
         heal_disk();
         boot_again();

@@ -47,7 +47,8 @@ public:
     const std::unique_ptr<simulated_bank> here;
     const std::unique_ptr<simulated_bank> there;
     bool chaos = true;
-    bool short_ways = false;         ///< Some transactions have one branch, or one that only reads.
+    /// How many transactions have one branch, and how many of the others one that only reads.
+    double short_ways = 0;
     std::set<std::size_t> finished;  ///< Processes that found nothing left to do.
     std::map<std::uint64_t, bool> outcomes;
     std::uint64_t log_id = 0;  ///< Zero: nobody has heard of it yet.

@@ -16,6 +16,8 @@ using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
+constexpr unsigned power_waits_max = 300;
+
 }  // namespace
 
 void txn_nemesis::rage_until(clock::time_point end) {
@@ -38,7 +40,7 @@ void txn_nemesis::strike() {
     if (orphans_ && world_.random().chance(0.1))
         return leave_orphan();
     const auto span = world_.random().around(milliseconds(1'200));
-    switch (world_.random().below(8)) {
+    switch (world_.random().below(9)) {
     case 0:
     case 1:
     case 2:
@@ -50,8 +52,10 @@ void txn_nemesis::strike() {
     case 5:
     case 6:
         return hit_network(span);
-    default:
+    case 7:
         return hit_disk(span);
+    default:
+        return hit_power(span, power_waits_max);
     }
 }
 
@@ -128,19 +132,30 @@ void txn_nemesis::hit_network(clock::duration span) {
 void txn_nemesis::hit_disk(clock::duration span) {
     constexpr int failures[] = {SQLITE_IOERR_WRITE, SQLITE_IOERR_FSYNC, SQLITE_FULL};
     const auto draw = [this](std::size_t count) { return world_.random().below(count); };
-    if (draw(3) == 0) {
-        world_.say("the power of the coordinators' machine fails");
-        for (sim::process* const each : sites_)
-            restart_later(*each, span);
-        const auto unsynced = floor_.disk.unsynced();
-        floor_.disk.lose_unsynced(unsynced == 0 ? 0 : draw(unsynced + 1));
-        return;
-    }
     floor_.disk.result = failures[draw(std::size(failures))];
     floor_.disk.for_good = draw(2) != 0;
     floor_.disk.fail_at = floor_.disk.operations + 1 + static_cast<int>(draw(20));
     world_.say("the disk fails with " + std::to_string(floor_.disk.result));
     world_.after(span, [this] { floor_.disk.fail_at = 0; });
+}
+
+// Waits for a moment at which something can be lost, if it may.
+void txn_nemesis::hit_power(clock::duration span, unsigned waits) {
+    if (world_.now() >= end_)
+        return;
+    const auto unsynced = floor_.disk.unsynced();
+    if (waits != 0 && (unsynced == 0 || world_.random().chance(0.7))) {
+        const auto pause = world_.random().around(std::chrono::microseconds(700));
+        world_.after(pause, [this, span, waits] { hit_power(span, waits - 1); });
+        return;
+    }
+    world_.say("the power of the coordinators' machine fails");
+    auto& disk = floor_.disk;
+    disk.power = false;
+    for (sim::process* const each : sites_)
+        restart_later(*each, span);
+    disk.lose_unsynced(unsynced == 0 ? 0 : world_.random().below(unsynced + 1));
+    disk.power = true;
 }
 
 // As a log leaves them that has lost its last transactions, or one that is not in this world.

@@ -31,6 +31,7 @@ private:
     void hit_locks(clock::duration span);
     void hit_network(clock::duration span);
     void hit_disk(clock::duration span);
+    void hit_power(clock::duration span, unsigned waits);
     void leave_orphan();
     void restart_later(sim::process& process, clock::duration span);
     sim::process& any_site();

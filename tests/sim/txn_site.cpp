@@ -95,7 +95,7 @@ txn::transaction txn_site::draw_transfer() {
     };
     const auto cents = std::to_string(1 + dice_.below(1'500));
     txn::transaction transaction;
-    if (floor_.short_ways && dice_.chance(0.2)) {
+    if (floor_.short_ways != 0 && dice_.chance(floor_.short_ways)) {
         transaction.add("here", "credit " + account() + " 0");
         return transaction;
     }
@@ -106,7 +106,7 @@ txn::transaction txn_site::draw_transfer() {
         transaction.add(away ? "there" : "here", std::move(credit), {debit});
     else
         transaction.add(away ? "there" : "here", std::move(credit));
-    if (floor_.short_ways && dice_.chance(0.2))
+    if (floor_.short_ways != 0 && dice_.chance(floor_.short_ways))
         transaction.add("here", "look");
     return transaction;
 }

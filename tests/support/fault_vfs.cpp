@@ -187,6 +187,8 @@ fault_vfs::~fault_vfs() {
 }
 
 int fault_vfs::next_result() {
+    if (!power)
+        return SQLITE_IOERR;
     const int number = ++operations;
     const int at = fail_at;
     const bool fails = at != 0 && (for_good ? number >= at : number == at);

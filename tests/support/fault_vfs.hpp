@@ -41,6 +41,9 @@ public:
     std::atomic<bool> for_good{false};
     std::atomic<int> result{0};
 
+    /// Whether there is power: without it every operation fails. Whoever closes a database, because
+    /// its process ends with the power, would sync what must be lost.
+    std::atomic<bool> power{true};
     /// Loses all that was written since the last sync of its file, as after a power failure, except
     /// the first `kept` writes. No database may be open. One thread.
     void lose_unsynced(std::size_t kept);

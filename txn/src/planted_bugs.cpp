@@ -66,5 +66,13 @@ bool planted_bugs::decide_without_progress() noexcept {
     return MORTISE_PLANTED_NAME("decide_without_progress");
 }
 
+bool planted_bugs::lazy_for_all() noexcept {
+    return MORTISE_PLANTED_NAME("lazy_for_all");
+}
+
+bool planted_bugs::reuse_numbers() noexcept {
+    return MORTISE_PLANTED_NAME("reuse_numbers");
+}
+
 }  // namespace mortise::txn::detail
 #endif

@@ -33,6 +33,10 @@ struct planted_bugs {
     static bool decide_for_alone() noexcept;
     /// Decides without a note of the branches that have finished in their tries.
     static bool decide_without_progress() noexcept;
+    /// Begins every transaction without a key as if all its participants prepared.
+    static bool lazy_for_all() noexcept;
+    /// Gives numbers again that a power failure has lost.
+    static bool reuse_numbers() noexcept;
 #else
     static constexpr bool
     confirm_before_commit(coordinator_core&, const std::shared_ptr<running>&) noexcept {
@@ -56,6 +60,12 @@ struct planted_bugs {
         return false;
     }
     static constexpr bool decide_without_progress() noexcept {
+        return false;
+    }
+    static constexpr bool lazy_for_all() noexcept {
+        return false;
+    }
+    static constexpr bool reuse_numbers() noexcept {
         return false;
     }
 #endif

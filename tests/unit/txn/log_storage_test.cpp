@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Logs on disks that fail, that lose what was not synced, and that hold something else.
-#include "support/fault_vfs.hpp"
-#include "unit/txn/coordinator_fixture.hpp"
+#include "unit/txn/log_disk_fixture.hpp"
 
 #include <sqlite3.h>
 
@@ -18,23 +17,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class TxnLogStorage : public coordinator_fixture {
+class TxnLogStorage : public log_disk_fixture {
 protected:
-    ~TxnLogStorage() override { close(); }
-
-    std::filesystem::path log() const { return folder_.path() / "log.db"; }
-
-    txn::coordinator_config on_disk() const {
-        auto how = config();
-        how.vfs = disk_.name();
-        return how;
-    }
-    /// Without a word to anybody, as a process that dies.
-    void close() {
-        tcc_.reset();
-        EXPECT_TRUE(eventually([&] { return nobody_has_the_log(); }));
-    }
-
     /// Whether every participant heard the same of each transaction, and what callers were told is
     /// so.
     void expect_consistent() {
@@ -98,20 +82,8 @@ protected:
         ::sqlite3_close(db);
     }
 
-    fault_vfs disk_;
     std::map<txn::gid, bool> outcomes_;
     std::set<error_code> codes_;
-
-private:
-    bool nobody_has_the_log() const {
-        std::error_code none;
-        for (const auto& each : std::filesystem::directory_iterator("/proc/self/fd", none)) {
-            const auto target = std::filesystem::read_symlink(each.path(), none);
-            if (target.string().starts_with(log().string()))
-                return false;
-        }
-        return true;
-    }
 };
 
 TEST_F(TxnLogStorage, GoesOnAfterWhicheverWriteOrSyncFails) {
@@ -156,8 +128,7 @@ TEST_F(TxnLogStorage, APowerFailureLosesNoDecisionThatWasTold) {
         SCOPED_TRACE(kept);
         open(on_disk());
         run_some(4);
-        close();
-        disk_.lose_unsynced(kept);
+        lose_power(kept);
     }
     open(on_disk());
     EXPECT_FALSE(refusal(of_both()));
@@ -261,11 +232,11 @@ TEST_F(TxnLogStorage, ALogOfANewerVersionIsLeftAlone) {
     open();
     run_some(2);
     close();
-    sql("UPDATE mortise_txn_log SET format = 3");
+    sql("UPDATE mortise_txn_log SET format = 4");
     open();
     EXPECT_EQ(refusal(of_both()), txn::errc::newer_log);
     EXPECT_EQ(refusal(of_both()), txn::errc::newer_log);
-    sql("UPDATE mortise_txn_log SET format = 2");
+    sql("UPDATE mortise_txn_log SET format = 3");
     EXPECT_TRUE(eventually([&] { return !refusal(of_both()); }));
     expect_consistent();
 }

@@ -113,10 +113,27 @@ TEST_F(TxnOlderLog, IsBroughtUpToDateAndGoneOnWith) {
     EXPECT_TRUE(next.confirmed());
     EXPECT_EQ(next.gid(), number(4));
     tcc_->async_stop(asio::use_future).get();
-    EXPECT_EQ(format(), 2);
+    EXPECT_EQ(format(), 3);
     open();
     EXPECT_TRUE(run(of_both()).confirmed());
     EXPECT_TRUE(asked(next.gid()).confirmed());
+}
+
+// Format 2 knew no reserved numbers.
+TEST_F(TxnOlderLog, OfTheFormatBeforeIsBroughtUpToDateToo) {
+    write_format_1();
+    sql("ALTER TABLE mortise_txn_partition ADD COLUMN changes INTEGER NOT NULL DEFAULT 0;"
+        "UPDATE mortise_txn_log SET format = 2");
+    stock_->prepare_nothing();
+    wallet_->prepare_nothing();
+    open();
+    EXPECT_TRUE(settled(number(2)).confirmed());
+    EXPECT_TRUE(settled(number(3)).cancelled());
+    const auto next = run(of_both());
+    EXPECT_TRUE(next.confirmed());
+    EXPECT_EQ(next.gid(), number(4));
+    tcc_->async_stop(asio::use_future).get();
+    EXPECT_EQ(format(), 3);
 }
 
 TEST_F(TxnOlderLog, IsBroughtUpToDateAsAWholeOrNotAtAll) {
@@ -139,7 +156,7 @@ TEST_F(TxnOlderLog, IsBroughtUpToDateAsAWholeOrNotAtAll) {
         EXPECT_TRUE(settled(number(3)).cancelled());
         tcc_->async_stop(asio::use_future).get();
         tcc_.reset();
-        EXPECT_EQ(format(), 2);
+        EXPECT_EQ(format(), 3);
     }
 }
 

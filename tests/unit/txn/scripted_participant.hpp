@@ -29,9 +29,11 @@ public:
     asio::awaitable<result<std::vector<txn::prepared_branch>>> list_prepared(std::uint64_t log
     ) override;
     bool prepares() const noexcept override { return prepares_; }
+    bool commits_alone() const noexcept override { return commits_alone_; }
 
     /// It is one that prepares. Before a coordinator knows it.
     void prepare_nothing() { prepares_ = true; }
+    void commit_alone() { commits_alone_ = prepares_ = true; }
     /// These are prepared from now on. Each ends with its cancel.
     void prepare(std::vector<txn::prepared_branch> all) {
         const std::lock_guard guard(mutex_);
@@ -111,6 +113,7 @@ private:
     std::set<txn::operation> held_;
     std::size_t at_once_ = 256;
     bool prepares_ = false;
+    bool commits_alone_ = false;
     std::vector<txn::prepared_branch> prepared_;
     bool lists_held_ = false;
     std::size_t looks_ = 0;

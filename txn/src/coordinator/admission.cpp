@@ -44,6 +44,10 @@ void admission::admit(transaction transaction, outcome_handler handler) {
     const auto plan = plan_of(transaction);
     const bool alone = core_.lanes.commits_alone(*plan) && !planted_bugs::decide_for_alone();
     auto fresh = std::make_shared<running>(plan, core_.weak_from_this(), alone);
+    // What such a one leaves, if its begin is lost, is found at its participants.
+    const bool prepare = core_.lanes.all_prepare(*plan) || planted_bugs::lazy_for_all();
+    if (!transaction.keyed() && prepare)
+        fresh->begins = log::begin_way::lazy;
     if (transaction.keyed())
         fresh->key = transaction.key();
     fresh->leases = transaction.leases();
@@ -118,6 +122,7 @@ void admission::begin(const running_ptr& transaction, partition& at) {
         *at.term,
         transaction->key,
         transaction->plan->encode(),
+        transaction->begins,
         asio::bind_executor(
             context_.strand(),
             [this, kept = context_.keep(), transaction, &at](
@@ -149,6 +154,12 @@ void admission::begun(
     }
     if (begun.joined)
         return join(transaction, begun);
+    if (begun.number == 0) {
+        if (!at.is_in(transaction->term))
+            return answer(transaction->waiters, core_.partitions.unusable(), outcome());
+        transaction->begins = log::begin_way::reserving;
+        return begin(transaction, at);
+    }
     MORTISE_CRASH_POINT("txn.begun");
     transaction->gid = {*core_.log.id(), begun.number};
     // The coordinator that decides there now finds it and cancels it.

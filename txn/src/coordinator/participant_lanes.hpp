@@ -92,7 +92,7 @@ struct participant_lane {
 /// The participants of a coordinator, each with its lane: who answers, who has too many waiters,
 /// and who is ahead of the log. These decide whether a new transaction may begin.
 ///
-/// @par Threads The strand, except for `commits_alone`.
+/// @par Threads The strand, except for `commits_alone` and `all_prepare`.
 class participant_lanes final : coordinator_part {
 public:
     using table = std::map<std::string, participant_lane, std::less<>>;
@@ -112,6 +112,14 @@ public:
             return false;
         const auto at = lanes_.find(plan.branches.front().participant);
         return at != lanes_.end() && at->second.client->commits_alone();
+    }
+
+    /// Whether all participants list the branches that they have prepared. Any thread.
+    bool all_prepare(const log::plan& plan) const {
+        return std::all_of(plan.branches.begin(), plan.branches.end(), [this](const auto& each) {
+            const auto at = lanes_.find(each.participant);
+            return at != lanes_.end() && at->second.client->prepares();
+        });
     }
 
     /// Ends a call with an answer.

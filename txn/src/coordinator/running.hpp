@@ -4,6 +4,7 @@
 
 #include "core/tcc_fsm.hpp"
 #include "log/durable_decision.hpp"
+#include "log/log_entries.hpp"
 #include "log/plan.hpp"
 #include "mortise/coro/clock.hpp"
 #include "mortise/coro/detail/completion.hpp"
@@ -119,6 +120,7 @@ public:
     txn::gid gid;               ///< Empty until it has begun.
     partition* home = nullptr;  ///< Its partition; null until it has begun.
     std::uint64_t term = 0;     ///< The term in which it began.
+    log::begin_way begins = log::begin_way::forced;
     core::tcc_fsm fsm;
     log::progress done;
     clock::time_point since;

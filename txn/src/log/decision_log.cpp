@@ -126,6 +126,7 @@ log_facts decision_log::prepare_by(log_mark& mark, db::connection& on, const log
             );
         }
     }
+    log_entries::go_on_above_reserved(on);
     return found;
 }
 

@@ -14,6 +14,7 @@
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/bind_executor.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -114,20 +115,28 @@ public:
         );
     }
 
-    /// Begins a transaction, or joins the earlier one with its key: `void(error_code, begun)`.
+    /// Begins a transaction, or joins the earlier one with its key: `void(error_code, begun)`. A
+    /// lazy one finds no number if none is reserved.
     template <class Handler>
-    void begin(const term& by, std::optional<std::string> key, std::string plan, Handler then) {
+    void begin(
+        const term& by,
+        std::optional<std::string> key,
+        std::string plan,
+        begin_way how,
+        Handler then
+    ) {
         session_.async_run(
-            [by, key = std::move(key), plan = std::move(plan)](db::connection& on) {
-                return log_entries::begin(on, by, key, plan);
+            [by, how, key = std::move(key), plan = std::move(plan)](db::connection& on) {
+                return log_entries::begin(on, by, key, plan, how);
             },
-            db::durability::force,
+            how == begin_way::lazy ? db::durability::lazy : db::durability::force,
             marking(
                 std::move(then),
-                [mark = mark_, at = by.partition](const begun& entry) {
-                    if (entry.joined)
+                [mark = mark_, at = by.partition, how](const begun& entry) {
+                    // A mark that knows of a lazy one would be ahead of the log if that is lost.
+                    if (entry.joined || how == begin_way::lazy)
                         return;
-                    mark->raise_number(entry.number);
+                    mark->raise_number(std::max(entry.number, entry.reserved));
                     mark->raise_changes(at, entry.change);
                 }
             )

@@ -5,6 +5,7 @@
 #include "log/plan.hpp"
 #include "mortise/coro/detail/crash_point.hpp"
 #include "mortise/txn/error.hpp"
+#include "planted_bugs.hpp"
 #include "wall_clock.hpp"
 
 #include <utility>
@@ -83,11 +84,39 @@ void log_entries::go_on_above(db::connection& on, std::uint64_t number) {
     );
 }
 
+namespace {
+
+std::uint64_t last_number(db::connection& on) {
+    auto row = on.query("SELECT seq FROM sqlite_sequence WHERE name = 'mortise_txn'");
+    return row.step() ? unsigned_of(row.integer(0)) : 0;
+}
+
+std::uint64_t last_reserved(db::connection& on) {
+    auto row = on.query("SELECT reserved FROM mortise_txn_log");
+    return row.step() ? unsigned_of(row.integer(0)) : 0;
+}
+
+}  // namespace
+
+void log_entries::go_on_above_reserved(db::connection& on) {
+    if (detail::planted_bugs::reuse_numbers())
+        return;
+    if (const auto reserved = last_reserved(on); last_number(on) < reserved)
+        go_on_above(on, reserved);
+}
+
 result<begun> log_entries::begin(
-    db::connection& on, const term& by, const std::optional<std::string>& key, std::string_view plan
+    db::connection& on,
+    const term& by,
+    const std::optional<std::string>& key,
+    std::string_view plan,
+    begin_way how
 ) {
+    constexpr std::uint64_t reserved_at_once = 1'000;
     if (!log_terms::decides(on, by))
         return error_code(errc::stepped_down);
+    if (how == begin_way::lazy && last_number(on) >= last_reserved(on))
+        return begun();
     if (key) {
         if (const auto found = find_key(on, *key, plan)) {
             if (found->number == 0)
@@ -111,7 +140,13 @@ result<begun> log_entries::begin(
     MORTISE_CRASH_POINT("log.begin");
     begun entry;
     entry.number = unsigned_of(on.last_insert_id());
+    if (how == begin_way::lazy)
+        return entry;
     entry.change = log_terms::count_change(on, by.partition);
+    if (how == begin_way::reserving) {
+        entry.reserved = entry.number + reserved_at_once;
+        on.run("UPDATE mortise_txn_log SET reserved = max(reserved, ?1)", entry.reserved);
+    }
     return entry;
 }
 
@@ -216,8 +251,7 @@ std::optional<logged> log_entries::find(db::connection& on, std::uint64_t number
 ends_search log_entries::search_ends(db::connection& on, ends_search so_far, std::size_t limit) {
     auto& others = so_far.found.others;
     if (so_far.after == 0) {
-        auto row = on.query("SELECT seq FROM sqlite_sequence WHERE name = 'mortise_txn'");
-        others = row.step() ? unsigned_of(row.integer(0)) + 1 : 1;
+        others = last_number(on) + 1;
     }
     auto row = on.query(
         "SELECT number, plan FROM mortise_txn WHERE ended IS NULL AND number > ?1 AND number < ?2"
@@ -250,10 +284,8 @@ verdict log_entries::verdict_on(db::connection& on, const gid& gid) {
     constexpr const char* sql = "SELECT state, why, text FROM mortise_txn WHERE number = ?1";
     if (auto row = on.query(sql, gid.number); row.step())
         return verdict_in(row, 0);
-    auto row = on.query("SELECT seq FROM sqlite_sequence WHERE name = 'mortise_txn'");
-    const auto last = row.step() ? unsigned_of(row.integer(0)) : 0;
     verdict gone;
-    if (gid.number != 0 && gid.number <= last)
+    if (gid.number != 0 && gid.number <= last_number(on))
         gone.at = standing::forgotten;
     return gone;
 }

@@ -45,12 +45,20 @@ struct verdict {
     std::string text;
 };
 
+/// How the begin of a transaction is written.
+enum class begin_way : std::uint8_t {
+    forced,     ///< It is durable before anybody is called.
+    lazy,       ///< It may be lost in a power failure; its number never comes again.
+    reserving,  ///< Forced, and reserves numbers for lazy ones.
+};
+
 /// The result of a begin.
 struct begun {
-    std::uint64_t number = 0;
+    std::uint64_t number = 0;  ///< Zero: no number is reserved, and nothing was begun.
     bool joined = false;  ///< The key was used before: nothing was begun.
     verdict first;        ///< The verdict on the earlier transaction with that key.
     std::uint64_t change = 0;
+    std::uint64_t reserved = 0;  ///< The last number that is reserved now, if some were.
 };
 
 /// The numbers below which all transactions have ended: for some participants, those with an open
@@ -79,16 +87,21 @@ struct ends_search {
 /// @par Errors Members throw `error` with the code of SQLite.
 class log_entries {
 public:
-    /// Makes an old copy usable: its numbers continue above those that were given since the copy
-    /// was made.
+    /// Numbers continue above this one: for an old copy, above those that were given since it was
+    /// made.
     static void go_on_above(db::connection& on, std::uint64_t number);
+    /// Numbers continue above those that are reserved: a power failure may have lost transactions
+    /// that had them. For whoever opens the log.
+    static void go_on_above_reserved(db::connection& on);
 
     /// Begins a transaction. @par Errors `stepped_down`, `key_reused`
+    /// @param key only of one that is forced
     static result<begun> begin(
         db::connection& on,
         const term& by,
         const std::optional<std::string>& key,
-        std::string_view plan
+        std::string_view plan,
+        begin_way how = begin_way::forced
     );
 
     /// Decides an open transaction.

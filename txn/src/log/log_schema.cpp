@@ -8,13 +8,13 @@
 namespace mortise::txn::log {
 namespace {
 
-constexpr std::int64_t format = 2;
+constexpr std::int64_t format = 3;
 constexpr std::int64_t format_without_changes = 1;
 
 constexpr const char* make_log =
     "CREATE TABLE mortise_txn_log(one INTEGER PRIMARY KEY CHECK(one = 1),"
     " format INTEGER NOT NULL, id INTEGER NOT NULL, partitions INTEGER NOT NULL,"
-    " epochs TEXT NOT NULL)";
+    " epochs TEXT NOT NULL, reserved INTEGER NOT NULL DEFAULT 0)";
 constexpr const char* make_partitions =
     "CREATE TABLE mortise_txn_partition(id INTEGER PRIMARY KEY, epoch INTEGER NOT NULL,"
     " term INTEGER NOT NULL, changes INTEGER NOT NULL DEFAULT 0)";
@@ -55,8 +55,10 @@ void make_tables(db::connection& on, const log_facts& fresh) {
     );
 }
 
-void add_changes(db::connection& on) {
-    on.run("ALTER TABLE mortise_txn_partition ADD COLUMN changes INTEGER NOT NULL DEFAULT 0");
+void upgrade(db::connection& on, std::int64_t from) {
+    if (from == format_without_changes)
+        on.run("ALTER TABLE mortise_txn_partition ADD COLUMN changes INTEGER NOT NULL DEFAULT 0");
+    on.run("ALTER TABLE mortise_txn_log ADD COLUMN reserved INTEGER NOT NULL DEFAULT 0");
     on.run("UPDATE mortise_txn_log SET format = ?1", format);
 }
 
@@ -70,7 +72,7 @@ found_facts read_facts(db::connection& on) {
     if (!row.step())
         throw error(errc::log_corrupt, "mortise_txn_log is empty", "restore the log");
     const auto found = row.integer(0);
-    if (found != format && found != format_without_changes) {
+    if (found < format_without_changes || found > format) {
         throw error(
             errc::newer_log,
             "format " + std::to_string(found),
@@ -102,8 +104,8 @@ log_facts log_schema::prepare(db::connection& on, const log_facts& fresh) {
     if (!is_made(on))
         make_tables(on, fresh);
     const auto found = read_facts(on);
-    if (found.format == format_without_changes)
-        add_changes(on);
+    if (found.format != format)
+        upgrade(on, found.format);
     return found.facts;
 }
 
