@@ -137,9 +137,36 @@ end_database() { # WORK...
     wait
 }
 
+fetch_pgbouncer() { # FOLDER
+    cd "$1" && { with_retries apt-get -qq download pgbouncer ||
+        { apt_update && apt-get -qq download pgbouncer; }; } && dpkg-deb -x ./pgbouncer_*.deb all
+}
+
+# A PgBouncer on the path, unpacked and not installed: Debian's package would start a service. Where
+# there is none, its tests are left out.
+need_pgbouncer() {
+    local dir=$root/.deps/pgbouncer fresh
+    if ! command -v pgbouncer >/dev/null && [[ ! -x $dir/pgbouncer ]] && is_debian; then
+        (need "${to_pool_postgres[@]}") || return 0
+        step "Fetching PgBouncer"
+        fresh=$(mktemp -d)
+        if ((EUID == 0)); then chmod a+rwx "$fresh"; fi # apt fetches as an account of its own
+        if (fetch_pgbouncer "$fresh") >"$fresh.log" 2>&1; then
+            mkdir -p "$dir"
+            mv -f "$fresh/all/usr/sbin/pgbouncer" "$dir/pgbouncer"
+        else
+            cat "$fresh.log" >&2
+            say "note: no PgBouncer, so its tests are left out"
+        fi
+        rm -rf "$fresh" "$fresh.log"
+    fi
+    if [[ -x $dir/pgbouncer ]]; then PATH=$dir:$PATH; fi
+}
+
 need_database_servers() {
     postgres_bin >/dev/null || install_postgres || true
     need "${to_serve_mariadb[@]}"
+    if is_debian; then need "${to_pool_postgres[@]}"; fi
 }
 
 need_databases() {

@@ -70,6 +70,8 @@ readonly to_test=(libgtest-dev libgmock-dev python3=python3 pkg-config=pkg-confi
     openssl=openssl liblua5.1-0-dev "${to_serve[@]}")
 # The PostgreSQL of the distribution; scripts/databases.sh keeps it from starting a service.
 readonly to_serve_postgres=(postgresql)
+# The libraries of PgBouncer, which itself is fetched and not installed.
+readonly to_pool_postgres=(libc-ares2 libevent-2.1-7)
 # MariaDB's server without its service, and what makes its data directory.
 readonly to_serve_mariadb=(mariadbd=mariadb-server-core my_print_defaults=mariadb-client-core)
 # Kafka runs on Java, and Maven fetches it.

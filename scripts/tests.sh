@@ -34,6 +34,7 @@ need_for_tests() { # also need WORD...
     need_boost
     need_redis
     need_databases
+    need_pgbouncer
     need_kafka
 }
 

@@ -91,7 +91,7 @@ std::shared_ptr<txn::participant> xa_bank::seen_from(sim::process& caller) {
 }
 
 xa_bank::branch_key xa_bank::key_of(const txn::call& of) {
-    return {of.gid.log, of.participant, of.gid.number, of.term, of.branch};
+    return {of.gid.log, of.gid.number, of.term, of.branch};
 }
 
 bool xa_bank::is_noted_under_way(const branch_key& branch) const {
@@ -119,40 +119,44 @@ xa_bank::prepare(const db::prepared_name& name, const txn::call& of, std::uint64
         return reply::refused("not enough money");
     if (notes_.contains(key_of(of)))
         return error_code(txn::errc::late_try);
+    prepared work{key_of(of), of.participant, order, world_.now()};
     if (of.one_phase)
-        commit(key_of(of), order, true);
+        commit(work, true);
     else
-        prepared_.emplace(name, prepared{key_of(of), order, world_.now()});
+        prepared_.emplace(name, std::move(work));
     return reply::done();
 }
 
-void xa_bank::commit(const branch_key& branch, const transfer_ledger::order& order, bool alone) {
+void xa_bank::commit(const prepared& what, bool alone) {
+    const auto& order = what.order;
     cents_.at(order.account) += order.debit ? -order.cents : order.cents;
     auto& ledger = alone ? alone_ : ledger_;
-    broken_ = broken_ || !notes_.emplace(branch, branch_note::worked).second ||
-              !ledger.insert(static_cast<std::int64_t>(std::get<2>(branch))).second;
+    const auto number = static_cast<std::int64_t>(std::get<1>(what.branch));
+    const noted worked{branch_note::worked, what.participant};
+    broken_ =
+        broken_ || !notes_.emplace(what.branch, worked).second || !ledger.insert(number).second;
 }
 
 result<bool> xa_bank::finish(const db::prepared_name& name, db::prepared_end how) {
     const auto found = prepared_.find(name);
     if (found == prepared_.end())
         return false;
-    const auto [branch, order, since] = found->second;
+    const auto ended = found->second;
     prepared_.erase(found);
     if (how == db::prepared_end::commit)
-        commit(branch, order, false);
+        commit(ended, false);
     return true;
 }
 
 result<branch_note> xa_bank::look(const txn::call& of, bool close) {
     if (is_noted_under_way(key_of(of)))
         return would_wait();
-    const auto noted = notes_.find(key_of(of));
-    if (noted != notes_.end())
-        return noted->second;
-    if (!close)
-        return branch_note::nothing;
-    return notes_.emplace(key_of(of), branch_note::closed).first->second;
+    const auto known = notes_.find(key_of(of));
+    if (known != notes_.end())
+        return known->second.note;
+    if (close)
+        notes_.emplace(key_of(of), noted{branch_note::closed, of.participant});
+    return close ? branch_note::closed : branch_note::nothing;
 }
 
 result<std::vector<txn::prepared_transaction>> xa_bank::list() const {
@@ -167,8 +171,8 @@ result<std::vector<txn::prepared_transaction>> xa_bank::list() const {
 result<bool>
 xa_bank::forget(std::uint64_t log, const std::string& participant, std::uint64_t below) {
     std::erase_if(notes_, [&](const auto& each) {
-        const auto& [of, who, number, term, branch] = each.first;
-        return of == log && who == participant && number < below;
+        const auto& [of, number, term, branch] = each.first;
+        return of == log && each.second.participant == participant && number < below;
     });
     return false;
 }
@@ -180,7 +184,7 @@ bool xa_bank::leave_orphan(const txn::gid& of) {
     lost.term = ++requests_;
     lost.branch = 1;
     transfer_ledger::order order;
-    prepared_.emplace(txn::prepared_name_of(lost), prepared{key_of(lost), order, world_.now()});
+    prepared_.emplace(txn::prepared_name_of(lost), prepared{key_of(lost), "", order, world_.now()});
     return true;
 }
 

@@ -41,16 +41,20 @@ public:
     std::uint64_t next_request() noexcept { return ++requests_; }
 
 private:
-    using branch_key =
-        std::tuple<std::uint64_t, std::string, std::uint64_t, std::uint64_t, std::uint32_t>;
+    using branch_key = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t>;
+    struct noted {
+        txn::branch_note note;
+        std::string participant;
+    };
     struct prepared {
         branch_key branch;
+        std::string participant;
         transfer_ledger::order order;
         clock::time_point since;
     };
 
     static branch_key key_of(const txn::call& of);
-    void commit(const branch_key& branch, const transfer_ledger::order& order, bool alone);
+    void commit(const prepared& what, bool alone);
     bool is_noted_under_way(const branch_key& branch) const;
     bool is_locked(int account) const;
 
@@ -58,7 +62,7 @@ private:
     const ages ages_;
     std::map<int, std::int64_t> cents_;
     std::map<db::prepared_name, prepared> prepared_;
-    std::map<branch_key, txn::branch_note> notes_;
+    std::map<branch_key, noted> notes_;
     std::set<std::int64_t> ledger_;
     std::set<std::int64_t> alone_;
     std::set<std::uint64_t> delivered_;

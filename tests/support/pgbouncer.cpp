@@ -3,6 +3,7 @@
 
 #include "support/eventually.hpp"
 
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
@@ -21,9 +22,14 @@ pgbouncer::pgbouncer(const postgres_server& server) {
                             << "\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = "
                             << port_.port() << "\nunix_socket_dir =\nauth_type = md5\nauth_file = "
                             << users.string() << "\npool_mode = transaction\n";
-    server.give(users);
-    server.give(settings);
-    process_.emplace(server.as_owner({MORTISE_PGBOUNCER, settings.string()}), log);
+    // The server's owner may not be able to reach the program where it is.
+    const auto program = folder / "pgbouncer";
+    std::filesystem::copy_file(
+        MORTISE_PGBOUNCER, program, std::filesystem::copy_options::overwrite_existing
+    );
+    for (const auto& each : {program, users, settings})
+        server.give(each);
+    process_.emplace(server.as_owner({program.string(), settings.string()}), log);
     const auto answers = [&] {
         try {
             return postgres_administrator(url()).run("SELECT 1") == "1";

@@ -46,6 +46,9 @@ public:
     bool reusable() const noexcept override;
     transaction_state state() const noexcept override;
     server_failure last_words() const override { return failure_of(on_->last_words()); }
+    std::uint32_t number() const noexcept override {
+        return static_cast<std::uint32_t>(on_->process());
+    }
 
     void close(const server_failure& why) override { on_->close({why.code, why.text}); }
     void drop() noexcept override { on_->drop(); }

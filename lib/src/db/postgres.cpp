@@ -4,6 +4,7 @@
 #include "db/outcome_body.hpp"
 #include "db/pg_session_connection.hpp"
 #include "db/server_session.hpp"
+#include "db/server_transaction.hpp"
 #include "db/sql_words.hpp"
 #include "mortise/coro/worker.hpp"
 #include "mortise/detail/require.hpp"
@@ -221,6 +222,10 @@ bool postgres_place::is_missing(const error_code& code) const noexcept {
 }  // namespace mortise::db::detail
 
 namespace mortise::db {
+std::uint32_t postgres_connection::server_id() const noexcept {
+    return transaction().connection_number();
+}
+
 postgres::postgres(executor_type executor, postgres_config config)
     : server_database(std::make_shared<detail::server_session>(
           executor, std::make_shared<detail::postgres_place>(executor, std::move(config))

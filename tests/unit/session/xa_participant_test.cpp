@@ -241,6 +241,18 @@ TEST_F(XaCalls, ATryThatWasCancelledIsNotDoneAgain) {
     EXPECT_EQ(world.cents(1), "100");
 }
 
+// Participants of one database see each other's branches, and any of them may end an orphan.
+TEST_F(XaCalls, ABranchThatAnotherParticipantHasEndedIsNotTriedLate) {
+    request.participant = "to";
+    EXPECT_FALSE(code_of_call(txn::operation::try_));
+    request.participant = "from";
+    EXPECT_FALSE(code_of_call(txn::operation::cancel));
+    request.participant = "to";
+    EXPECT_EQ(code_of_call(txn::operation::try_), txn::errc::late_try);
+    EXPECT_EQ(code_of_call(txn::operation::try_, 2), txn::errc::late_try);
+    EXPECT_EQ(world.cents(1), "100");
+}
+
 TEST_F(XaCalls, AConfirmOfABranchThatSomebodyRolledBackIsNoSuccess) {
     EXPECT_FALSE(code_of_call(txn::operation::try_));
     const auto name = txn::prepared_name_of(request);

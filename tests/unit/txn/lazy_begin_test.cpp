@@ -105,10 +105,10 @@ TEST_F(TxnLazyBegin, ADecisionKeepsItsBegin) {
     stock_->prepare_nothing();
     wallet_->prepare_nothing();
     open_used();
-    const auto told = run(of_both());
+    const auto confirmed = run(of_both());
     lose_power();
     open_used();
-    EXPECT_TRUE(asked(told.gid()).confirmed());
+    EXPECT_TRUE(asked(confirmed.gid()).confirmed());
 }
 
 // As one that has not begun: the coordinator that comes next finds only what it left prepared.

@@ -4,6 +4,8 @@
 
 #include "mortise/db/transaction_connection.hpp"
 
+#include <cstdint>
+
 namespace mortise::db {
 
 /// A connection to a PostgreSQL server, for the closure of one transaction.
@@ -20,6 +22,10 @@ namespace mortise::db {
 class postgres_connection : public transaction_connection {
 public:
     using transaction_connection::transaction_connection;
+
+    /// The number of the server's process that serves this connection, as `pg_backend_pid()` tells
+    /// it. A pooler between here and there makes one up.
+    std::uint32_t server_id() const noexcept;
 };
 
 }  // namespace mortise::db

@@ -109,7 +109,8 @@ public:
     ///                   inside.
     /// @par Lifetimes    The transaction is moved in. Hold its leases until completion.
     /// @par Cost         Two forced writes, which simultaneous transactions share; two calls for
-    ///                   each branch.
+    ///                   each branch. One forced write if all participants prepare and there is no
+    ///                   key, and none if one of these has the only branch.
     template <class Token = asio::deferred_t>
     auto async_run(transaction transaction, Token&& token = Token{}) {
         return coro::detail::async_start<void(error_code, outcome)>(
@@ -125,7 +126,8 @@ public:
     ///
     /// @par Completion   `void(error_code, outcome)`; `unknown` while it is not decided.
     /// @par Errors       `bad_gid`: the id belongs to another log, or no such transaction existed;
-    ///                   `not_open`: it ended so long ago that the log has forgotten the outcome;
+    ///                   `not_open`: it ended so long ago that the log has forgotten the outcome,
+    ///                   or a power failure has lost it, where its begin was not forced;
     ///                   and the errors of the log.
     /// @par Cancellation none: it is one short read.
     /// @par Threads      as `async_run`.

@@ -42,14 +42,15 @@ inline const xa_statements& mysql_statements() {
         " + SUBSTRING_INDEX(SUBSTRING_INDEX(v, '.', 2), '.', -1) * 1000 + SUBSTRING_INDEX(v, '.', "
         "-1)"
         " < IF(m, 10005000, 8000029)",
+        "SELECT CONNECTION_ID()",
         "SELECT participant FROM mortise_txn_xa LIMIT 0",
         "CREATE TABLE IF NOT EXISTS mortise_txn_xa (log BIGINT, participant VARBINARY(255),"
         " number BIGINT, term BIGINT, branch BIGINT, state TINYINT NOT NULL,"
-        " PRIMARY KEY (log, participant, number, term, branch)) ENGINE = InnoDB",
+        " PRIMARY KEY (log, number, term, branch)) ENGINE = InnoDB",
         "INSERT INTO mortise_txn_xa VALUES (?, ?, ?, ?, ?, 1)",
         "INSERT INTO mortise_txn_xa VALUES (?, ?, ?, ?, ?, 1)",
         "INSERT IGNORE INTO mortise_txn_xa VALUES (?, ?, ?, ?, ?, 2)",
-        "SELECT state FROM mortise_txn_xa WHERE log = ? AND participant = ? AND number = ?"
+        "SELECT state FROM mortise_txn_xa WHERE log = ? AND ? IS NOT NULL AND number = ?"
         " AND term = ? AND branch = ?",
         "/*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */ DELETE FROM mortise_txn_xa"
         " WHERE log = ? AND participant = ? AND number < ? ORDER BY number LIMIT ?",
@@ -57,6 +58,7 @@ inline const xa_statements& mysql_statements() {
         &mysql_listed,
         db::mysql_error(1146),
         db::mysql_error(1062),
+        error_code(mortise::errc::wrong_server),
     };
     return all;
 }

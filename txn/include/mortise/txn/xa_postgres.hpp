@@ -40,18 +40,19 @@ inline const xa_statements& postgres_statements() {
         "SELECT 'set max_prepared_transactions to the number of branches that may be prepared at a "
         "time,'"
         " || ' and restart the server' WHERE current_setting('max_prepared_transactions')::int = 0",
+        "SELECT pg_backend_pid()",
         "SELECT participant FROM mortise_txn_xa LIMIT 0",
         "CREATE TABLE IF NOT EXISTS mortise_txn_xa (log bigint, participant text, number bigint,"
         " term bigint, branch bigint, state smallint NOT NULL,"
-        " PRIMARY KEY (log, participant, number, term, branch))",
+        " PRIMARY KEY (log, number, term, branch))",
         "INSERT INTO mortise_txn_xa SELECT $1::bigint, $2, $3::bigint, $4::bigint, $5::bigint, 1"
         " WHERE pg_current_xact_id_if_assigned() IS NOT NULL",
         "INSERT INTO mortise_txn_xa VALUES ($1, $2, $3, $4, $5, 1)",
         "INSERT INTO mortise_txn_xa VALUES ($1, $2, $3, $4, $5, 2) ON CONFLICT DO NOTHING",
-        "SELECT state FROM mortise_txn_xa WHERE log = $1 AND participant = $2 AND number = $3"
+        "SELECT state FROM mortise_txn_xa WHERE log = $1 AND $2::text IS NOT NULL AND number = $3"
         " AND term = $4 AND branch = $5",
-        "DELETE FROM mortise_txn_xa WHERE (log, participant, number, term, branch) IN"
-        " (SELECT log, participant, number, term, branch FROM mortise_txn_xa"
+        "DELETE FROM mortise_txn_xa WHERE (log, number, term, branch) IN"
+        " (SELECT log, number, term, branch FROM mortise_txn_xa"
         " WHERE log = $1 AND participant = $2 AND number < $3"
         " ORDER BY number LIMIT $4 FOR UPDATE SKIP LOCKED)",
         "SELECT gid, (extract(epoch FROM clock_timestamp() - prepared) * 1000)::bigint"
@@ -59,6 +60,7 @@ inline const xa_statements& postgres_statements() {
         &postgres_listed,
         db::postgres_error("42P01"),
         db::postgres_error("23505"),
+        db::postgres_error("42P05"),
     };
     return all;
 }
@@ -77,7 +79,8 @@ inline const xa_statements& postgres_statements() {
 ///
 /// @param work that of all branches which bring none along; null: each must
 /// @param calls_at_once at most as many as the session has connections (`connections_max`)
-/// @par Errors       A server that cannot do it fails each try by `wrong_server`, with what to do.
+/// @par Errors       A server that cannot do it, or a pooler in its place, fails each try by
+///                   `wrong_server`, with what to do.
 /// @par Lifetimes    The session lives until the last call has ended.
 /// @par Cost         Of a try: the statements of the work, one more, and the preparation. Of a
 ///                   confirm one statement, of a cancel a transaction more.

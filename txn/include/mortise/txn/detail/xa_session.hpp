@@ -26,11 +26,14 @@
 namespace mortise::txn::detail {
 
 /// The statements with which a kind of server notes branches. Those about one branch have the log,
-/// the participant, the number, the term and the branch as parameters.
+/// the participant, the number, the term and the branch as parameters. The key of a note is without
+/// the participant: whoever ends an orphan does not know whose it was, except by its log, number,
+/// term and branch.
 struct xa_statements {
-    const char* check;  ///< Gives a text if the server cannot prepare transactions: what to do.
-    const char* find;   ///< Fails if the table is not there.
-    const char* make;   ///< Makes the table.
+    const char* check;   ///< Gives a text if the server cannot prepare transactions: what to do.
+    const char* own_id;  ///< Gives the server's number of the connection.
+    const char* find;    ///< Fails if the table is not there.
+    const char* make;    ///< Makes the table.
     /// Notes the branch as worked, but may do nothing if its transaction has changed nothing; fails
     /// if it is noted already.
     const char* work;
@@ -43,6 +46,7 @@ struct xa_statements {
     std::optional<prepared_transaction> (*listed)(const db::row& in);
     error_code missing;  ///< There is no such table.
     error_code noted;    ///< The key is there already.
+    error_code not_new;  ///< A new connection has prepared statements.
 };
 
 inline error_code code_of(const std::exception_ptr& failure) {
@@ -145,6 +149,17 @@ struct xa_looking {
         auto looking = on.async_query(about(say->look, *request));
         const auto row = co_await std::move(looking);
         *found = row.first().integer(0) == 1 ? branch_note::worked : branch_note::closed;
+    }
+};
+
+/// Whether the server itself answers: a pooler makes the numbers of connections up.
+template <class Connection>
+struct xa_answers_itself {
+    const xa_statements* say;
+    asio::awaitable<bool> operator()(Connection& on) const {
+        auto asking = on.query(say->own_id);
+        const auto found = co_await std::move(asking);
+        co_return found.first().integer(0) == static_cast<std::int64_t>(on.server_id());
     }
 };
 
@@ -262,10 +277,30 @@ private:
         }
     }
 
+    // A pooler may give each transaction another connection, which keeps no settings of a session.
+    asio::awaitable<void> meet_server() {
+        const xa_answers_itself<Connection> asked{&say_};
+        auto asking = database_->async_run(asked, {}, asio::as_tuple(asio::deferred));
+        const auto answered = co_await std::move(asking);
+        const auto& failure = std::get<0>(answered);
+        const bool pooled = failure ? code_of(failure) == say_.not_new : !std::get<1>(answered);
+        if (pooled) {
+            throw error(
+                mortise::errc::wrong_server,
+                "a pooler answers in the server's place",
+                "name the server itself"
+            );
+        }
+        if (failure)
+            std::rethrow_exception(failure);
+    }
+
     // Checks the server, and makes the table if it is not there.
     asio::awaitable<void> open() {
         if (open_)
             co_return;
+        auto meeting = meet_server();
+        co_await std::move(meeting);
         auto checking = database_->query(say_.check);
         const auto advice = co_await std::move(checking);
         if (!advice.empty())
