@@ -93,6 +93,10 @@ public:
         if (given.count("xa") != 0) {
             in_flight_ = 4;        // two that wait for each other's rows
             how.call_max = 300ms;  // do not wait for long
+            for (const char* const name : {"here", "there"}) {
+                if (given.count(name) != 0)
+                    preparing_.emplace_back(name);
+            }
         }
         tcc_.emplace(context_.get_executor(), std::move(how));
     }
@@ -227,14 +231,21 @@ private:
         std::uniform_int_distribution<int> account(1, transfer_ledger::accounts);
         std::uniform_int_distribution<int> cents(1, 2'000);
         const auto amount = std::to_string(cents(random_));
+        const auto any_account = [&] { return std::to_string(account(random_)); };
         txn::transaction transaction;
         const bool away = random_() % 2 == 0;
-        transaction.add(
-            away ? "here" : "there", "debit " + std::to_string(account(random_)) + ' ' + amount
-        );
-        transaction.add(
-            away ? "there" : "here", "credit " + std::to_string(account(random_)) + ' ' + amount
-        );
+        // A bank that prepares also moves money inside of itself, alone, and is looked at.
+        const auto way = preparing_.empty() ? 0 : random_() % 5;
+        const std::string bank =
+            preparing_.empty() ? "" : preparing_[random_() % preparing_.size()];
+        if (way == 1) {
+            transaction.add(bank, "inside " + any_account() + ' ' + amount);
+        } else {
+            transaction.add(away ? "here" : "there", "debit " + any_account() + ' ' + amount);
+            transaction.add(away ? "there" : "here", "credit " + any_account() + ' ' + amount);
+        }
+        if (way == 2)
+            transaction.add(bank, "look " + any_account() + " 0");
         tcc_->async_run(
             std::move(transaction),
             asio::bind_executor(
@@ -274,6 +285,7 @@ private:
     std::optional<txn::coordinator> tcc_;
     std::minstd_rand random_{static_cast<unsigned>(::getpid())};
     coro::detail::alarm later_;
+    std::vector<std::string> preparing_;  ///< Banks at servers that prepare transactions.
     int in_flight_ = 16;
     int left_ = 0;
     int under_way_ = 0;

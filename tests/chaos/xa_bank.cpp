@@ -20,7 +20,18 @@ asio::awaitable<txn::reply> move_money(Connection& on, const txn::call& request)
     int account = 0;
     std::int64_t cents = 0;
     std::istringstream(request.payload) >> verb >> account >> cents;
-    if (verb == "debit")
+    if (verb == "look") {
+        auto looking = on.query("SELECT cents FROM account WHERE id = " + std::to_string(account));
+        co_await std::move(looking);
+        co_return txn::reply::done();
+    }
+    if (verb == "inside") {
+        auto taking = on.query(
+            "UPDATE account SET cents = cents + " + std::to_string(cents) + " WHERE id = 1"
+        );
+        co_await std::move(taking);
+    }
+    if (verb != "credit")
         cents = -cents;
     const auto change = std::to_string(cents);
     auto moving = on.query(
@@ -32,7 +43,7 @@ asio::awaitable<txn::reply> move_money(Connection& on, const txn::call& request)
         co_return txn::reply::refused("too little");
     auto noting = on.query(
         "INSERT INTO ledger VALUES (" + std::to_string(request.gid.number) + ", " +
-        std::to_string(request.branch) + ", " + change + ")"
+        std::to_string(request.branch) + ", " + (verb == "inside" ? "0" : change) + ")"
     );
     co_await std::move(noting);
     co_return txn::reply::done();

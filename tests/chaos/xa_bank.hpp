@@ -14,8 +14,8 @@ namespace mortise::test {
 namespace asio = boost::asio;
 
 /// A bank at a database server whose branches are prepared there. The payload of a try is
-/// `debit ACCOUNT CENTS` or `credit ACCOUNT CENTS`. The server has the tables of
-/// `xa_bank_tables`.
+/// `debit ACCOUNT CENTS` or `credit ACCOUNT CENTS`; `inside ACCOUNT CENTS` moves money to account 1
+/// of this bank, and `look ACCOUNT 0` only reads. The server has the tables of `xa_bank_tables`.
 std::shared_ptr<txn::participant>
 make_xa_bank(const asio::any_io_executor& executor, const std::string& url);
 

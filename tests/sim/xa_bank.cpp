@@ -127,14 +127,14 @@ xa_bank::prepare(const db::prepared_name& name, const txn::call& of, std::uint64
     return reply::done();
 }
 
-void xa_bank::commit(const prepared& what, bool alone) {
-    const auto& order = what.order;
+void xa_bank::commit(const prepared& work, bool alone) {
+    const auto& order = work.order;
     cents_.at(order.account) += order.debit ? -order.cents : order.cents;
     auto& ledger = alone ? alone_ : ledger_;
-    const auto number = static_cast<std::int64_t>(std::get<1>(what.branch));
-    const noted worked{branch_note::worked, what.participant};
+    const auto number = static_cast<std::int64_t>(std::get<1>(work.branch));
+    const noted worked{branch_note::worked, work.participant};
     broken_ =
-        broken_ || !notes_.emplace(what.branch, worked).second || !ledger.insert(number).second;
+        broken_ || !notes_.emplace(work.branch, worked).second || !ledger.insert(number).second;
 }
 
 result<bool> xa_bank::finish(const db::prepared_name& name, db::prepared_end how) {

@@ -54,7 +54,7 @@ private:
     };
 
     static branch_key key_of(const txn::call& of);
-    void commit(const prepared& what, bool alone);
+    void commit(const prepared& work, bool alone);
     bool is_noted_under_way(const branch_key& branch) const;
     bool is_locked(int account) const;
 
