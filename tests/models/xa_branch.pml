@@ -7,23 +7,26 @@
  * finishes it. It may die at any moment; then the second one takes over. Each statement travels on
  * a connection of its own: its answer may be given up at any time, and the database may carry it
  * out at any later time, in any order. All the while the third coordinator looks for branches that
- * the log does not know.
+ * the log does not know. Before the decision a power failure may take the begin, which was not
+ * forced, and the first coordinator; the third one looks again when nothing is on its way.
  *
  * Mirrors: xa/xa_participant.cpp (try_branch, confirm_branch, cancel_branch), detail/xa_session.hpp
  * (the note, and what waits for it), coordinator/prepared_watch.cpp (note, judge, end_orphans),
- * core/tcc_fsm.cpp (resume_undecided, resume_decided).
+ * core/tcc_fsm.cpp (resume_undecided, resume_decided), log/log_entries.cpp (begin).
  *
  * Abstracted: one branch (it votes alone; the decision is still the log's); the work; ages (every
  * orphan is overdue); forgotten notes.
  *
  * Proved: a branch of a confirmed transaction is committed once, one of a cancelled transaction
- * never; nothing stays prepared when its transaction has ended and no statement is on its way.
+ * never; nothing stays prepared when its transaction has ended, or was lost, and no statement is on
+ * its way. Of a lost one nothing is ever committed.
  *
  * search all: safety
  * fault LOG_BEFORE_LIST of all: a look reads the log first: what begins then is an orphan to it
  * fault ROLL_BACK_AND_RETRY of all: a repeated try rolls back what an earlier one may have prepared
  * fault NO_CLOSE of all: a cancel leaves no note, and a late try is prepared
  * fault DECIDE_LATE of all: the commit is sent before the decision is in the log
+ * fault LOOK_ONCE of all: nobody looks for orphans a second time
  */
 #define CONNECTIONS 11
 
@@ -38,7 +41,10 @@ bool begun;
 bool decided;
 bool confirm;
 bool ended;
-bool taken_over; /* the second coordinator decides now */
+bool taken_over; /* the second coordinator decides now, or none */
+bool lost;       /* with the power, before it was decided */
+bool dead;       /* the first coordinator sends nothing more */
+bool looked;     /* for the last time, after it was lost */
 
 /* --- the database ----------------------------------------------------------------------------*/
 bool prepared;
@@ -161,7 +167,7 @@ active proctype coordinator() {
 #endif
     if
     :: atomic { !taken_over -> decided = true; confirm = voted }
-    :: taken_over -> goto dead
+    :: taken_over -> goto dead_now
     fi;
     if
     :: confirm -> confirm_branch(4)
@@ -171,8 +177,8 @@ active proctype coordinator() {
     :: atomic { !taken_over -> ended = true }
     :: taken_over -> skip
     fi;
-dead:
-    skip
+dead_now:
+    dead = true
 }
 
 /* --- the second coordinator: it may take over at any moment -----------------------------------*/
@@ -196,6 +202,21 @@ finished:
     ended = true
 }
 
+/* --- a power failure: what was not forced is lost ---------------------------------------------*/
+active proctype power() {
+end:
+    atomic {
+        begun && !decided && !taken_over ->
+        begun = false;
+        lost = true;
+        taken_over = true
+    }
+}
+
+#define QUIET (empty(wire[0]) && empty(wire[1]) && empty(wire[2]) && empty(wire[3]) && \
+               empty(wire[4]) && empty(wire[5]) && empty(wire[6]) && empty(wire[7]) && \
+               empty(wire[8]) && empty(wire[9]) && empty(wire[10]))
+
 /* --- the third coordinator: it looks for orphans ----------------------------------------------*/
 active proctype looker() {
     bool seen;
@@ -212,19 +233,24 @@ active proctype looker() {
     :: seen && !known ->
         roll_back_and_close(7, 10)
     :: else -> skip
-    fi
+    fi;
+end:
+    lost && dead && QUIET;
+#ifndef LOOK_ONCE
+    if
+    :: prepared -> roll_back_and_close(7, 10)
+    :: else -> skip
+    fi;
+#endif
+    looked = true
 }
 
 /* --- what must be true in the end -------------------------------------------------------------*/
-#define QUIET (empty(wire[0]) && empty(wire[1]) && empty(wire[2]) && empty(wire[3]) && \
-               empty(wire[4]) && empty(wire[5]) && empty(wire[6]) && empty(wire[7]) && \
-               empty(wire[8]) && empty(wire[9]) && empty(wire[10]))
-
 active proctype judge() {
 end:
     atomic {
-        ended && QUIET ->
+        (ended || (lost && looked)) && QUIET ->
         assert(!prepared);
-        assert(confirm == noted_worked)
+        assert(noted_worked == (ended && confirm))
     }
 }
