@@ -97,3 +97,19 @@ if(MORTISE_WITH_MYSQL)
     mortise_find_database(mariadb MORTISE_MARIADBD MORTISE_MARIADB_DATA mariadb-server-core
         /usr/sbin)
 endif()
+
+# ZooKeeper's C client, and the server of Debian's package. Without them its tests are left out.
+set(MORTISE_ZOOKEEPER_CLASSES "" CACHE STRING "The class path of a ZooKeeper server, 3.8 or newer")
+if(NOT MORTISE_ZOOKEEPER_CLASSES AND EXISTS /usr/share/java/zookeeper.jar)
+    set(zookeeper_jars zookeeper zookeeper-jute slf4j-api slf4j-simple metrics-core snappy-java
+        commons-cli netty-all netty-buffer netty-common netty-handler netty-transport)
+    list(TRANSFORM zookeeper_jars REPLACE "(.+)" "/usr/share/java/\\1.jar")
+    list(JOIN zookeeper_jars ":" MORTISE_ZOOKEEPER_CLASSES)
+endif()
+set(MORTISE_TESTS_AT_ZOOKEEPER OFF)
+if(TARGET mortise_zookeeper_client AND MORTISE_JAVA AND MORTISE_ZOOKEEPER_CLASSES)
+    set(MORTISE_TESTS_AT_ZOOKEEPER ON)
+else()
+    message(STATUS "Tests at a ZooKeeper server are left out: `./run test` installs "
+        "libzookeeper-st-dev and zookeeper")
+endif()

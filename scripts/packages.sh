@@ -74,6 +74,8 @@ readonly to_serve_postgres=(postgresql)
 readonly to_pool_postgres=(libc-ares2 libevent-2.1-7)
 # MariaDB's server without its service, and what makes its data directory.
 readonly to_serve_mariadb=(mariadbd=mariadb-server-core my_print_defaults=mariadb-client-core)
+# ZooKeeper's C client, and its server without a service; it runs on Kafka's Java.
+readonly to_serve_zookeeper=(libzookeeper-st-dev zookeeper)
 # Kafka runs on Java, and Maven fetches it.
 readonly to_serve_kafka=(java=openjdk-17-jre-headless mvn=maven)
 readonly to_tsan=(clang++-19=clang-19 libclang-rt-19-dev llvm-symbolizer-19=llvm-19)

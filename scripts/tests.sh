@@ -30,7 +30,7 @@ run_ctest() { # PRESET ARGS...
 }
 
 need_for_tests() { # also need WORD...
-    need "${to_build[@]}" "${to_test[@]}" "$@"
+    need "${to_build[@]}" "${to_test[@]}" "${to_serve_zookeeper[@]}" "$@"
     need_boost
     need_redis
     need_databases

@@ -26,6 +26,7 @@ MAY_KNOW = {
     "store/mysql": {"base", "mysql", "store", "store/sql", "url"},
     "mysql": {"base", "db", "url"},
     "postgres": {"base", "url"},
+    "zookeeper": set(),
     "db": {"base", "postgres", "sqlite"},
     "fence": {"base", "core", "sqlite"},
     "sim": {"base", "core", "store/link", "store/memory"},

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "zookeeper/zk_handle.hpp"
+
+#include "zookeeper/zk_driving.hpp"
+#include "zookeeper/zk_error.hpp"
+#include "zookeeper/zk_socket.hpp"
+
+#include <boost/asio/post.hpp>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <zookeeper/zookeeper.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+namespace mortise::zookeeper_detail {
+namespace {
+
+using wait_type = asio::posix::stream_descriptor::wait_type;
+
+}  // namespace
+
+zk_handle::zk_handle(
+    asio::any_io_executor strand, std::shared_ptr<coro::time_source> time, config how, listener to
+)
+    : strand_(std::move(strand)),
+      time_(std::move(time)),
+      how_(std::move(how)),
+      to_(std::move(to)),
+      socket_(strand_) {}
+
+zk_handle::~zk_handle() {
+    close();
+}
+
+error_code zk_handle::open() {
+    self_ = std::make_unique<std::weak_ptr<zk_handle>>(weak_from_this());
+    const driving now(this);
+    raw_ = ::zookeeper_init2(
+        how_.servers.c_str(),
+        &zk_handle::on_event,
+        static_cast<int>(how_.timeout.count()),
+        nullptr,
+        self_.get(),
+        0,
+        &zk_handle::on_words
+    );
+    if (!raw_) {
+        const int reason = errno;
+        return reason == EINVAL ? error_code(errc::bad_url)
+                                : error_code(reason, boost::system::system_category());
+    }
+    ::zoo_set_servers_resolution_delay(raw_, -1);
+    pump_soon();
+    return {};
+}
+
+// Tells what watches have seen. Called by the client from inside of its calls.
+void zk_handle::on_event(zhandle_t*, int type, int, const char* path, void* context) {
+    const auto self = static_cast<std::weak_ptr<zk_handle>*>(context)->lock();
+    if (!self || self->closed_)
+        return;
+    if (type == ZOO_SESSION_EVENT)
+        return;  // Without a connection the client keeps this news to itself: it is asked.
+    zk_event event;
+    if (type == ZOO_CREATED_EVENT)
+        event.type = zk_event::kind::created;
+    else if (type == ZOO_DELETED_EVENT)
+        event.type = zk_event::kind::deleted;
+    else if (type == ZOO_CHILD_EVENT)
+        event.type = zk_event::kind::children;
+    else if (type != ZOO_CHANGED_EVENT)
+        return;
+    event.path = path ? path : "";
+    asio::post(self->strand_, [self, event = std::move(event)] {
+        if (!self->closed_)
+            self->to_.seen(event);
+    });
+}
+
+void zk_handle::note_state() {
+    const int state = ::zoo_state(raw_);
+    auto now = zk_state::connecting;
+    if (state == ZOO_CONNECTED_STATE)
+        now = zk_state::connected;
+    else if (state == ZOO_EXPIRED_SESSION_STATE)
+        now = zk_state::expired;
+    else if (state == ZOO_AUTH_FAILED_STATE)
+        now = zk_state::refused;
+    if (now == std::exchange(state_, now))
+        return;
+    asio::post(strand_, [self = shared_from_this(), now] {
+        if (!self->closed_)
+            self->to_.changed(now);
+    });
+}
+
+void zk_handle::on_words(const char* words) {
+    const std::string_view text(words ? words : "");
+    if (driven && driven->to_.remembered && text.find("ZOO_ERROR") != std::string_view::npos)
+        driven->to_.remembered(std::string(text));
+}
+
+void zk_handle::pump_soon() {
+    if (std::exchange(pumping_, true))
+        return;
+    asio::post(strand_, [self = shared_from_this()] {
+        self->pumping_ = false;
+        self->pump();
+    });
+}
+
+// Asks the client what it waits for, and waits for that.
+void zk_handle::pump() {
+    if (closed_ || !raw_)
+        return;
+    int fd = -1;
+    int interest = 0;
+    timeval most{};
+    {
+        const driving now(this);
+        // A failure is not one of the handle: the client goes on with its next server.
+        static_cast<void>(::zookeeper_interest(raw_, &fd, &interest, &most));
+    }
+    note_state();
+    if (::is_unrecoverable(raw_) != ZOK) {
+        socket_.forget();
+        return due_.cancel();
+    }
+    const bool followed = socket_.follow(fd);
+    auto pause = std::chrono::seconds(most.tv_sec) + std::chrono::microseconds(most.tv_usec);
+    if (!followed)  // no descriptor is left: look again soon
+        pause = std::min<std::chrono::microseconds>(pause, std::chrono::milliseconds(100));
+    const auto floor = socket_.any() ? std::chrono::milliseconds(1) : std::chrono::milliseconds(10);
+    const auto at = time_->now() + std::max<std::chrono::microseconds>(pause, floor);
+    due_.set(*time_, strand_, at, [weak = weak_from_this()] {
+        if (const auto self = weak.lock())
+            self->process(0);
+    });
+    if (socket_.any())
+        wait(interest);
+}
+
+void zk_handle::wait(int interest) {
+    const auto once = [this](bool& waits, wait_type way, int event) {
+        if (std::exchange(waits, true))
+            return;
+        socket_.wait(
+            way,
+            [self = shared_from_this(), &waits, event, of = socket_.number()](const error_code&) {
+                waits = false;
+                if (self->socket_.number() == of)
+                    self->process(event);
+                else
+                    self->pump();
+            }
+        );
+    };
+    if ((interest & ZOOKEEPER_READ) != 0)
+        once(reading_, wait_type::wait_read, ZOOKEEPER_READ);
+    if ((interest & ZOOKEEPER_WRITE) != 0)
+        once(writing_, wait_type::wait_write, ZOOKEEPER_WRITE);
+}
+
+void zk_handle::process(int events) {
+    if (closed_ || !raw_)
+        return;
+    {
+        const driving now(this);
+        // It answers `ZINVALIDSTATE` without a connection, too: that is no end of the session.
+        static_cast<void>(::zookeeper_process(raw_, events));
+    }
+    note_state();
+    pump();
+}
+
+zk_state zk_handle::state() const noexcept {
+    return state_;
+}
+
+std::int64_t zk_handle::session() const noexcept {
+    const auto* const id = raw_ ? ::zoo_client_id(raw_) : nullptr;
+    return id ? id->client_id : 0;
+}
+
+std::chrono::milliseconds zk_handle::timeout() const noexcept {
+    return std::chrono::milliseconds(raw_ && session() != 0 ? ::zoo_recv_timeout(raw_) : 0);
+}
+
+std::string zk_handle::server() const {
+    const char* const name = raw_ ? ::zoo_get_current_server(raw_) : nullptr;
+    return name ? name : "";
+}
+
+// To say good-bye would wait for the server, in the middle of the event loop. So the socket is shut
+// down, and the client told that it can be read: it has no connection then, and waits for nothing.
+void zk_handle::close() noexcept {
+    if (std::exchange(closed_, true))
+        return;
+    due_.cancel();
+    const bool forked = process_.forked();
+    int fd = -1;
+    int interest = 0;
+    timeval most{};
+    auto* const raw = std::exchange(raw_, nullptr);
+    if (raw && !forked && state_ == zk_state::connected &&
+        ::zookeeper_interest(raw, &fd, &interest, &most) == ZOK && fd >= 0) {
+        ::shutdown(fd, SHUT_RDWR);
+        ::zookeeper_process(raw, ZOOKEEPER_READ);
+    }
+    socket_.forget();
+    if (raw && !forked)
+        ::zookeeper_close(raw);
+    else if (raw)
+        static_cast<void>(self_.release());  // The parent's client knows this place.
+}
+
+}  // namespace mortise::zookeeper_detail

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: BSL-1.0
+// The operations of a session: each with its place in the client until it is answered.
+#include "zookeeper/zk_driving.hpp"
+#include "zookeeper/zk_error.hpp"
+#include "zookeeper/zk_handle.hpp"
+
+#include <boost/asio/post.hpp>
+
+#include <zookeeper/zookeeper.h>
+
+#include <array>
+#include <memory>
+#include <utility>
+
+namespace mortise::zookeeper_detail {
+namespace {
+
+int flags_of(node_kind kind) noexcept {
+    switch (kind) {
+    case node_kind::persistent_sequential:
+        return ZOO_PERSISTENT_SEQUENTIAL;
+    case node_kind::ephemeral:
+        return ZOO_EPHEMERAL;
+    case node_kind::ephemeral_sequential:
+        return ZOO_EPHEMERAL_SEQUENTIAL;
+    case node_kind::container:
+        return ZOO_CONTAINER;
+    case node_kind::persistent:
+        break;
+    }
+    return ZOO_PERSISTENT;
+}
+
+node_stat stat_of(const Stat* from) noexcept {
+    node_stat stat;
+    if (!from)
+        return stat;
+    stat.created = static_cast<std::uint64_t>(from->czxid);
+    stat.modified = static_cast<std::uint64_t>(from->mzxid);
+    stat.children_changed = static_cast<std::uint64_t>(from->pzxid);
+    stat.version = from->version;
+    stat.owner = from->ephemeralOwner;
+    stat.children = from->numChildren;
+    return stat;
+}
+
+int size_of(const std::string& data) noexcept {
+    return static_cast<int>(data.size());
+}
+
+}  // namespace
+
+/// An operation that is under way. The client gives it back once, whatever happens.
+struct zk_handle::call {
+    call(const std::shared_ptr<zk_handle>& by, replied handler)
+        : of(by), strand(by->strand_), then(std::move(handler)) {}
+
+    /// Gives the answer, on the strand and not from inside of the client. With the handle, whose
+    /// context has ended, all goes that waited for it.
+    static void end(const void* data, zk_answer answer) {
+        std::unique_ptr<call> mine(static_cast<call*>(const_cast<void*>(data)));
+        if (mine->of.expired())
+            return;
+        asio::post(
+            mine->strand,
+            [then = std::move(mine->then), answer = std::move(answer)]() mutable {
+                then(std::move(answer));
+            }
+        );
+    }
+    static zk_answer answer_of(int code, const Stat* stat = nullptr) {
+        zk_answer answer;
+        answer.failed = zookeeper_error(code);
+        answer.stat = stat_of(code == ZOK ? stat : nullptr);
+        return answer;
+    }
+
+    static void on_done(int code, const void* data) { end(data, answer_of(code)); }
+    static void on_stat(int code, const Stat* stat, const void* data) {
+        end(data, answer_of(code, stat));
+    }
+    static void on_path(int code, const char* path, const Stat* stat, const void* data) {
+        auto answer = answer_of(code, stat);
+        if (code == ZOK && path)
+            answer.path = path;
+        end(data, std::move(answer));
+    }
+    static void on_data(int code, const char* bytes, int size, const Stat* stat, const void* data) {
+        auto answer = answer_of(code, stat);
+        if (code == ZOK && bytes && size > 0)
+            answer.data.assign(bytes, static_cast<std::size_t>(size));
+        end(data, std::move(answer));
+    }
+    static void on_names(int code, const String_vector* names, const Stat* stat, const void* data) {
+        auto answer = answer_of(code, stat);
+        if (code == ZOK && names)
+            answer.children.assign(names->data, names->data + names->count);
+        end(data, std::move(answer));
+    }
+
+    const std::weak_ptr<zk_handle> of;
+    const asio::any_io_executor strand;
+    replied then;
+    // Of several operations: the client reads and writes here until the answer.
+    std::vector<zk_step> steps;
+    std::vector<zoo_op_t> operations;
+    std::vector<zoo_op_result_t> results;
+    std::vector<std::array<char, 512>> paths;
+};
+
+template <class Start>
+void zk_handle::start(replied then, Start begin) {
+    if (closed_ || !raw_)
+        return fail_later(std::move(then), ZINVALIDSTATE);
+    auto fresh = std::make_unique<call>(shared_from_this(), std::move(then));
+    const driving now(this);
+    const int refused = begin(*fresh);
+    if (refused != ZOK)
+        return fail_later(std::move(fresh->then), refused);
+    static_cast<void>(fresh.release());  // The client has it now.
+    pump_soon();
+}
+
+void zk_handle::fail_later(replied then, int code) {
+    asio::post(strand_, [then = std::move(then), code] { then(call::answer_of(code)); });
+}
+
+void zk_handle::create(
+    const std::string& path, const std::string& data, node_kind kind, replied then
+) {
+    start(std::move(then), [&](call& to) {
+        return ::zoo_acreate2(
+            raw_,
+            path.c_str(),
+            data.data(),
+            size_of(data),
+            &ZOO_OPEN_ACL_UNSAFE,
+            flags_of(kind),
+            &call::on_path,
+            &to
+        );
+    });
+}
+
+void zk_handle::erase(const std::string& path, std::int32_t version, replied then) {
+    start(std::move(then), [&](call& to) {
+        return ::zoo_adelete(raw_, path.c_str(), version, &call::on_done, &to);
+    });
+}
+
+void zk_handle::set(
+    const std::string& path, const std::string& data, std::int32_t version, replied then
+) {
+    start(std::move(then), [&](call& to) {
+        return ::zoo_aset(
+            raw_, path.c_str(), data.data(), size_of(data), version, &call::on_stat, &to
+        );
+    });
+}
+
+void zk_handle::get(const std::string& path, bool watch, replied then) {
+    start(std::move(then), [&](call& to) {
+        return ::zoo_aget(raw_, path.c_str(), watch ? 1 : 0, &call::on_data, &to);
+    });
+}
+
+void zk_handle::list(const std::string& path, bool watch, replied then) {
+    start(std::move(then), [&](call& to) {
+        return ::zoo_aget_children2(raw_, path.c_str(), watch ? 1 : 0, &call::on_names, &to);
+    });
+}
+
+void zk_handle::look(const std::string& path, bool watch, replied then) {
+    start(std::move(then), [&](call& to) {
+        return ::zoo_aexists(raw_, path.c_str(), watch ? 1 : 0, &call::on_stat, &to);
+    });
+}
+
+void zk_handle::change(std::vector<zk_step> steps, replied then) {
+    start(std::move(then), [&](call& to) {
+        to.steps = std::move(steps);
+        to.operations.resize(to.steps.size());
+        to.results.resize(to.steps.size());
+        to.paths.resize(to.steps.size());
+        for (std::size_t i = 0; i < to.steps.size(); ++i) {
+            const auto& each = to.steps[i];
+            auto* const operation = &to.operations[i];
+            const char* const path = each.path.c_str();
+            switch (each.type) {
+            case zk_step::kind::create:
+                ::zoo_create_op_init(
+                    operation,
+                    path,
+                    each.data.data(),
+                    size_of(each.data),
+                    &ZOO_OPEN_ACL_UNSAFE,
+                    flags_of(each.node),
+                    to.paths[i].data(),
+                    static_cast<int>(to.paths[i].size())
+                );
+                break;
+            case zk_step::kind::erase:
+                ::zoo_delete_op_init(operation, path, each.version);
+                break;
+            case zk_step::kind::set:
+                ::zoo_set_op_init(
+                    operation, path, each.data.data(), size_of(each.data), each.version, nullptr
+                );
+                break;
+            case zk_step::kind::check:
+                ::zoo_check_op_init(operation, path, each.version);
+                break;
+            }
+        }
+        return ::zoo_amulti(
+            raw_,
+            static_cast<int>(to.operations.size()),
+            to.operations.data(),
+            to.results.data(),
+            &call::on_done,
+            &to
+        );
+    });
+}
+
+}  // namespace mortise::zookeeper_detail

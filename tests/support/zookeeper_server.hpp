@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TESTS_SUPPORT_ZOOKEEPER_SERVER_HPP
+#define MORTISE_TESTS_SUPPORT_ZOOKEEPER_SERVER_HPP
+
+#include "support/child_program.hpp"
+#include "support/port_reservation.hpp"
+#include "support/scratch_folder.hpp"
+
+#include <cstddef>
+#include <deque>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mortise::test {
+
+/// An ensemble of ZooKeeper servers of the test's own, or one server alone, on free ports of
+/// 127.0.0.1. Ticks are short (100 ms), and nothing is synced to the disk. It answers when the
+/// constructor returns, in about half a second, and dies with the test.
+///
+/// @par Threads One at a time: the one that made it, with which the servers die.
+class zookeeper_ensemble {
+public:
+    /// Lines of zoo.cfg, such as "maxSessionTimeout=1000"; they override ours.
+    using settings = std::vector<std::string>;
+
+    /// @param count 1: a server alone; else an odd number
+    /// @throws std::runtime_error with the logs, if it does not answer
+    explicit zookeeper_ensemble(std::size_t count = 1, settings chosen = {});
+    ~zookeeper_ensemble() = default;
+    zookeeper_ensemble(const zookeeper_ensemble&) = delete;
+    zookeeper_ensemble& operator=(const zookeeper_ensemble&) = delete;
+
+    std::size_t size() const noexcept { return members_.size(); }
+    std::string address(std::size_t member = 0) const;
+    /// All of them, with commas.
+    std::string addresses() const;
+
+    void start(std::size_t member);
+    void kill(std::size_t member);
+    /// Suspends it (SIGSTOP): it stays connected and does nothing until `resume`.
+    void suspend(std::size_t member) { running(member).suspend(); }
+    void resume(std::size_t member) { running(member).resume(); }
+    /// Waits until all that run serve. @throws std::runtime_error
+    void await_service();
+
+    /// "leader", "follower" or "standalone"; empty if it does not serve.
+    std::string role(std::size_t member) const;
+    /// The member with that role. @throws std::runtime_error if there is none
+    std::size_t member_with(const std::string& wanted) const;
+    std::string log(std::size_t member) const;
+
+private:
+    struct server {
+        port_reservation clients;
+        port_reservation peers;
+        port_reservation election;
+        std::unique_ptr<child_program> process;
+    };
+
+    child_program& running(std::size_t member) const;
+    std::filesystem::path folder(std::size_t member) const;
+    void configure(std::size_t member) const;
+
+    const settings chosen_;
+    const scratch_folder folder_;
+    std::deque<server> members_;
+};
+
+/// The server alone that all tests of this program share, with a node of its own for each.
+zookeeper_ensemble& shared_zookeeper();
+
+}  // namespace mortise::test
+
+#endif
