@@ -94,7 +94,13 @@ void OperationSweep::close(operation_scene& scene) {
     }
     EXPECT_FALSE(stopped) << stopped.message() << ": " << scene.one().explain();
     EXPECT_TRUE(scene.all_free());
+    // A busy disk can stop heartbeats for a TTL: what is left of the session before this one goes
+    // with a heartbeat of somebody else.
+    const bool lost_one = scene.one().stats().sessions > 1 && !h().simulates_time();
     scene.destroy_one();
+    if (lost_one) {
+        EXPECT_TRUE(h().run_until([&] { return h().residue() == residue_; }, 4 * ttl_));
+    }
     EXPECT_EQ(h().residue(), residue_);
 }
 
