@@ -129,8 +129,8 @@ bool bell::hear(const std::vector<part_answer>& answers) {
         return false;
     const auto& locks = state.results[0].rows;
     const auto found = numbers::of(locks.front());
+    const auto explained = tell_of_locks(locks);
     const auto changes = std::min<std::uint64_t>(found.changes - seen_.changes, locks_told);
-    const auto explained = tell_of_locks(locks, changes);
     const bool complete = locks.size() < locks_told;
     push(store_event::kind::look_again, changes - (complete ? std::min(changes, explained) : 0));
     seen_ = found;
@@ -161,14 +161,11 @@ void bell::push(store_event::kind kind, std::uint64_t times) {
     }
 }
 
-// Pushes what is new of the locks that the session holds, as the marks tell. A mark may be gone:
-// whoever joins the queue behind the first one leaves none. Then a lock that others wait for
-// explains a change, too.
+// Pushes what is new of the locks that the session holds, as the marks tell.
 // @return how many changes of the session that explains: at most one for each mark.
-std::uint64_t bell::tell_of_locks(const std::vector<db::row>& locks, std::uint64_t changes) {
+std::uint64_t bell::tell_of_locks(const std::vector<db::row>& locks) {
     std::map<request_id, sql_stamp> found;
     std::uint64_t explained = 0;
-    std::vector<sql_push> unmarked;
     for (const auto& each : locks) {
         if (each.is_null("id"))
             continue;
@@ -193,14 +190,7 @@ std::uint64_t bell::tell_of_locks(const std::vector<db::row>& locks, std::uint64
             event.contended = true;
             push(event);
             ++explained;
-        } else if (event.contended && event.type != store_event::kind::granted) {
-            event.type = store_event::kind::contended;
-            unmarked.push_back(event);
         }
-    }
-    for (auto each = unmarked.begin(); explained < changes && each != unmarked.end(); ++each) {
-        push(*each);
-        ++explained;
     }
     known_ = std::move(found);
     return explained;

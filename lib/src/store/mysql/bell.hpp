@@ -69,7 +69,7 @@ private:
     bool hear(const std::vector<part_answer>& answers);
     void push(store_event::kind kind, std::uint64_t times);
     void tell_watcher();
-    std::uint64_t tell_of_locks(const std::vector<db::row>& locks, std::uint64_t changes);
+    std::uint64_t tell_of_locks(const std::vector<db::row>& locks);
     void push(sql_push event);
 
     const asio::any_io_executor strand_;
