@@ -5,18 +5,14 @@
 #include "sql_model/sql_tables.hpp"
 #include "store/sql/loaded_rows.hpp"
 #include "support/amount.hpp"
-#include "unit/sql_store/twin_place.hpp"
+#include "unit/sql_store/gateway_world.hpp"
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/io_context.hpp>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
 #include <deque>
 #include <map>
-#include <memory>
-#include <optional>
 #include <random>
 #include <sstream>
 #include <string>
@@ -36,10 +32,7 @@ using store_detail::sql_stamp;
 constexpr std::chrono::milliseconds ttl = 60s;
 
 /// A session at both.
-struct party {
-    std::shared_ptr<store_detail::sql_gateway> gateway;
-    session_start start;
-    sql_actor real;
+struct party : gateway_world::party {
     sql_actor model;
 };
 
@@ -50,18 +43,12 @@ public:
         for (int i = 0; i < 3; ++i)
             join();
     }
-    ~twin_walk() {
-        for (auto& each : parties_)
-            each.gateway->close();
-        context_.restart();
-        context_.run();  // until the connections have ended
-    }
     twin_walk(const twin_walk&) = delete;
     twin_walk& operator=(const twin_walk&) = delete;
 
     void run(int steps) {
         for (int i = 0; i < steps; ++i) {
-            place_->extend(ttl);  // no session sends a heartbeat
+            world_.place->extend(ttl);  // no session sends a heartbeat
             step();
             compare();
             ASSERT_FALSE(testing::Test::HasFailure()) << "step " << i;
@@ -71,30 +58,13 @@ public:
 private:
     template <class R>
     R await(asio::awaitable<R> call) {
-        std::optional<R> reply;
-        asio::co_spawn(context_, std::move(call), [&](const std::exception_ptr& thrown, R given) {
-            EXPECT_FALSE(thrown);
-            reply = std::move(given);
-        });
-        context_.restart();
-        while (!reply)
-            context_.run_one();
-        return *reply;
+        return world_.await(std::move(call));
     }
 
     party& join() {
         party& added = parties_.emplace_back();
-        added.gateway = store_detail::make_statement_gateway(place_->make_server());
-        added.gateway->start(
-            context_.get_executor(), time_, [](const auto&) {}, [] {}
-        );
-        EXPECT_FALSE(await(added.gateway->connect()));
-        auto& start = added.start;
-        start.id = random_id::draw();
-        start.generation = 1;
-        start.ttl = ttl;
-        added.real = {await(added.gateway->prove(start))->key, 1};
-        added.model = {model_.prove(now_, start)->key, 1};
+        static_cast<gateway_world::party&>(added) = world_.open(ttl, [](const auto&) {});
+        added.model = {model_.prove(now_, added.start)->key, 1};
         return added;
     }
 
@@ -110,7 +80,7 @@ private:
     core::session_key real_key(core::session_key model) const {
         for (const auto& each : parties_) {
             if (each.model.key == model)
-                return each.real.key;
+                return each.actor.key;
         }
         return model;
     }
@@ -138,10 +108,10 @@ private:
         const bool joins = draw(4) != 0;
         const auto mark = stamp();
         const auto wanted = model_.take(now_, by.model, name, id, joins, mark);
-        auto found = await(by.gateway->take(by.real, name, id, joins, mark));
+        auto found = await(by.gateway->take(by.actor, name, id, joins, mark));
         ASSERT_TRUE(wanted) << wanted.error().message();
         if (found && !found->apt && wanted->apt)  // A statement for locks that were used may miss.
-            found = await(by.gateway->take(by.real, name, id, joins, mark));
+            found = await(by.gateway->take(by.actor, name, id, joins, mark));
         ASSERT_TRUE(found);
         EXPECT_EQ(found->apt, wanted->apt) << name;
         EXPECT_EQ(found->granted, wanted->granted);
@@ -163,7 +133,8 @@ private:
             const auto& waiter = lock.entries[draw(lock.entries.size())];
             const auto id = waiter.id + (forged ? 1 : 0);
             const auto wanted = model_.withdraw(now_, by.model, name, id, waiter.ordinal, mark);
-            const auto found = await(by.gateway->withdraw(by.real, name, id, waiter.ordinal, mark));
+            const auto found =
+                await(by.gateway->withdraw(by.actor, name, id, waiter.ordinal, mark));
             ASSERT_TRUE(found);
             EXPECT_EQ(found->erased, wanted->erased);
             EXPECT_EQ(found->granted, wanted->granted);
@@ -174,12 +145,12 @@ private:
         const auto real = real_base(name, base);
         if (draw(2) == 0) {
             const auto wanted = model_.release(now_, by.model, name, id, base, mark);
-            const auto found = await(by.gateway->release(by.real, name, id, real, mark));
+            const auto found = await(by.gateway->release(by.actor, name, id, real, mark));
             ASSERT_TRUE(found);
             EXPECT_EQ(*found, *wanted) << "release of " << name;
         } else {
             const auto wanted = model_.pass_on(now_, by.model, name, id, base, mark);
-            const auto found = await(by.gateway->pass_on(by.real, name, id, real, mark));
+            const auto found = await(by.gateway->pass_on(by.actor, name, id, real, mark));
             ASSERT_TRUE(found);
             EXPECT_EQ(*found, *wanted) << "pass on of " << name;
         }
@@ -238,9 +209,9 @@ private:
         );
         generally(
             request,
-            by.real,
+            by.actor,
             mark,
-            [&] { return await(by.gateway->load(by.real, request.name, row_lock::none)); },
+            [&] { return await(by.gateway->load(by.actor, request.name, row_lock::none)); },
             [&](const auto& change) { found = await(by.gateway->store(change)).value(); },
             [&](auto key) { static_cast<void>(await(by.gateway->mark_dead(key))); }
         );
@@ -256,22 +227,22 @@ private:
                     static_cast<void>(model_.prove(now_, each.start));
             }
         }
-        place_->expire(one.real.key);
+        world_.place->expire(one.actor.key);
     }
 
     void lead_one_to_its_end() {
         party& one = any();
         party& other = any();
         if (draw(3) == 0) {
-            EXPECT_EQ(await(one.gateway->end(one.real)), model_.end(one.model));
+            EXPECT_EQ(await(one.gateway->end(one.actor)), model_.end(one.model));
         } else {
             expire(one);
             const auto wanted = model_.mark_dead(now_, one.model.key);
-            EXPECT_EQ(*await(other.gateway->mark_dead(one.real.key)), *wanted);
+            EXPECT_EQ(*await(other.gateway->mark_dead(one.actor.key)), *wanted);
         }
         // A server may forget all that can be forgotten with one of them.
         for (const auto& each : parties_) {
-            EXPECT_FALSE(await(other.gateway->forget(each.real.key)));
+            EXPECT_FALSE(await(other.gateway->forget(each.actor.key)));
             EXPECT_FALSE(model_.forget(each.model.key));
         }
         // If nobody watches any longer, a server may open the short ways with a heartbeat.
@@ -283,7 +254,7 @@ private:
 
     void beat(const party& by) {
         const auto wanted = *model_.entries(now_, by.model.key, 0);
-        const auto found = await(by.gateway->beat(by.real));
+        const auto found = await(by.gateway->beat(by.actor));
         ASSERT_EQ(found.has_value(), wanted.alive);
         if (found) {
             EXPECT_EQ(found->changes, wanted.changes);
@@ -291,7 +262,7 @@ private:
     }
 
     void watch(party& by) {
-        EXPECT_EQ(await(by.gateway->watch(by.real)), model_.watch(now_, by.model));
+        EXPECT_EQ(await(by.gateway->watch(by.actor)), model_.watch(now_, by.model));
     }
 
     std::string described(const std::string& name, const sql_lock& lock, bool is_model) {
@@ -339,7 +310,7 @@ private:
         }
         for (const auto& each : parties_) {
             const auto wanted = *model_.entries(now_, each.model.key, 100);
-            const auto found = *await(each.gateway->entries(each.real.key, 100));
+            const auto found = *await(each.gateway->entries(each.actor.key, 100));
             ASSERT_EQ(found.alive, wanted.alive);
             ASSERT_EQ(found.generation, wanted.generation);
             ASSERT_EQ(found.changes, wanted.changes);
@@ -375,9 +346,7 @@ private:
     }
 
     std::mt19937_64 random_;
-    asio::io_context context_{1};
-    const std::unique_ptr<twin_place> place_ = make_twin_place();
-    std::shared_ptr<coro::time_source> time_ = coro::make_boot_time_source(context_.get_executor());
+    gateway_world world_;
     sql_model::sql_tables model_{[](const auto&) {}};
     clock::time_point now_ = clock::time_point(std::chrono::hours(500'000));
     std::deque<party> parties_;

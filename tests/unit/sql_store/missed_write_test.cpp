@@ -3,18 +3,13 @@
 // it would have done.
 #include "core/lock_engine.hpp"
 #include "store/sql/loaded_rows.hpp"
-#include "store/sql/statement_gateway.hpp"
-#include "unit/sql_store/twin_place.hpp"
+#include "unit/sql_store/gateway_world.hpp"
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/io_context.hpp>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <chrono>
 #include <deque>
-#include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,52 +27,19 @@ const lock_mode two_permits = lock_mode::permits(2);
 
 class MissedWrite : public testing::Test {
 protected:
-    struct party {
-        std::shared_ptr<store_detail::sql_gateway> gateway;
-        store_detail::sql_actor actor;
+    struct party : gateway_world::party {
         std::vector<store_detail::sql_push> pushes;
     };
 
-    ~MissedWrite() override {
-        for (auto& each : parties_)
-            each.gateway->close();
-        context_.restart();
-        context_.run();  // until the connections have ended
-    }
-
-    template <class R>
-    R await(asio::awaitable<R> call) {
-        std::optional<R> reply;
-        asio::co_spawn(context_, std::move(call), [&](const std::exception_ptr& thrown, R given) {
-            EXPECT_FALSE(thrown);
-            reply = std::move(given);
-        });
-        context_.restart();
-        while (!reply)
-            context_.run_one();
-        return *reply;
-    }
-
     party& join() {
         party& added = parties_.emplace_back();
-        added.gateway = store_detail::make_statement_gateway(place_->make_server());
-        added.gateway->start(
-            context_.get_executor(),
-            time_,
-            [&added](const auto& push) { added.pushes.push_back(push); },
-            [] {}
-        );
-        EXPECT_FALSE(await(added.gateway->connect()));
-        session_start start;
-        start.id = random_id::draw();
-        start.generation = 1;
-        start.ttl = 60s;
-        added.actor = {await(added.gateway->prove(start))->key, 1};
+        static_cast<gateway_world::party&>(added) =
+            world_.open(60s, [&added](const auto& push) { added.pushes.push_back(push); });
         return added;
     }
 
     sql_lock load(const party& by) {
-        return *await(by.gateway->load(by.actor, name, row_lock::none));
+        return *world_.await(by.gateway->load(by.actor, name, row_lock::none));
     }
 
     // What an operation of the engine on this state of the lock would write.
@@ -95,7 +57,7 @@ protected:
         request.id = id;
         request.mode = two_permits;
         request.queue = true;
-        return *await(by.gateway->store(change(by, load(by), [&](auto& engine) {
+        return *world_.await(by.gateway->store(change(by, load(by), [&](auto& engine) {
             EXPECT_TRUE(engine.request(by.actor.key, request));
         })));
     }
@@ -121,21 +83,19 @@ protected:
         push.type = store_event::kind::look_again;
         push.to = by.actor.key;
         last.changes[by.actor.key] = 1;
-        ASSERT_TRUE(*await(from.gateway->store(last)));
+        ASSERT_TRUE(*world_.await(from.gateway->store(last)));
         const auto end = clock::now() + 10s;
         const auto heard_last = [&] {
             return !by.pushes.empty() && by.pushes.back().type == store_event::kind::look_again;
         };
-        context_.restart();
+        world_.context.restart();
         while (!heard_last() && clock::now() < end)
-            context_.run_one_for(100ms);
+            world_.context.run_one_for(100ms);
         ASSERT_TRUE(heard_last());
     }
 
-    asio::io_context context_{1};
-    const std::unique_ptr<twin_place> place_ = make_twin_place();
-    std::shared_ptr<coro::time_source> time_ = coro::make_boot_time_source(context_.get_executor());
-    std::deque<party> parties_;
+    std::deque<party> parties_;  // before the world, whose end they may hear
+    gateway_world world_;
     store_detail::sql_stamp stamp_ = 1'000;
 };
 
@@ -157,8 +117,8 @@ TEST_F(MissedWrite, TellsOfNoGrantInAnotherSlot) {
     for (auto& each : missed.pushes)
         each.token = done.writes.at(0).token;
     ASSERT_NE(missed.writes[0].slot, done.writes.at(0).slot);
-    ASSERT_TRUE(*await(first.gateway->store(done)));
-    ASSERT_FALSE(*await(second.gateway->store(missed)));
+    ASSERT_TRUE(*world_.await(first.gateway->store(done)));
+    ASSERT_FALSE(*world_.await(second.gateway->store(missed)));
 
     hear_all(waiter, second);
     std::vector<std::uint32_t> slots;

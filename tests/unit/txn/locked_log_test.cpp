@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Logs that somebody else has locked, and what a coordinator does beside its event loop.
 #include "mortise/txn/log_reader.hpp"
-#include "support/fault_vfs.hpp"
-#include "unit/txn/coordinator_fixture.hpp"
 #include "unit/txn/foreign_writer.hpp"
+#include "unit/txn/log_disk_fixture.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -24,33 +23,14 @@ using namespace std::chrono_literals;
 using txn::list_filter;
 using txn::standing;
 
-class TxnLockedLog : public coordinator_fixture {
+class TxnLockedLog : public log_disk_fixture {
 protected:
-    ~TxnLockedLog() override {
-        tcc_.reset();
-        EXPECT_TRUE(eventually([&] { return nobody_has_the_log(); }));
-    }
-
-    std::filesystem::path log() const { return folder_.path() / "log.db"; }
-    bool nobody_has_the_log() const {
-        if (disk_.opens_under_way != 0)
-            return false;  // in a moment somebody has it
-        std::error_code none;
-        for (const auto& each : std::filesystem::directory_iterator("/proc/self/fd", none)) {
-            const auto target = std::filesystem::read_symlink(each.path(), none);
-            if (target.string().starts_with(log().string()))
-                return false;
-        }
-        return true;
-    }
     error_code code_for(const txn::gid& gid) {
         return code_of([&] { static_cast<void>(asked(gid)); });
     }
     std::vector<txn::transaction_view> listed() {
         return tcc_->async_list(list_filter::all, 0, 10, asio::use_future).get();
     }
-
-    fault_vfs disk_;
 };
 
 TEST_F(TxnLockedLog, AnEmptyLogIsEmptyToWhoeverAsks) {

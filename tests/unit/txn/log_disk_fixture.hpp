@@ -39,10 +39,9 @@ protected:
         disk_.power = true;
     }
 
-    fault_vfs disk_;
-
-private:
     bool nobody_has_the_log() const {
+        if (disk_.opens_under_way != 0)
+            return false;  // in a moment somebody has it
         std::error_code none;
         for (const auto& each : std::filesystem::directory_iterator("/proc/self/fd", none)) {
             const auto target = std::filesystem::read_symlink(each.path(), none);
@@ -51,6 +50,8 @@ private:
         }
         return true;
     }
+
+    fault_vfs disk_;
 };
 
 }  // namespace mortise::test
