@@ -7,13 +7,13 @@
 
 #include <boost/asio/post.hpp>
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <zookeeper/zookeeper.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
 #include <string_view>
 #include <utility>
 

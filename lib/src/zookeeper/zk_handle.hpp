@@ -102,7 +102,8 @@ public:
     struct listener {
         std::function<void(zk_state)> changed;
         std::function<void(const zk_event&)> seen;
-        std::function<void(std::string)> remembered;  ///< The client's words on a failure.
+        /// The client's words on a failure; from inside of any call, to be kept only.
+        std::function<void(std::string)> remembered;
     };
 
     zk_handle(

@@ -100,6 +100,7 @@ public:
     void close() noexcept override;
 
 private:
+    asio::awaitable<mysql_failure> run(mysql_parts parts, std::vector<part_answer>& answers);
     asio::awaitable<mysql_failure> ask(std::string text, std::vector<db::query_result>& found);
     asio::awaitable<result<sql_results>> exchange(sql_message message);
     asio::awaitable<mysql_failure> learn();
@@ -154,12 +155,28 @@ void mysql_store_wire::close() noexcept {
         bell_->close();
 }
 
+// A deadlock undoes the whole transaction: nothing was done, and it is done again.
+asio::awaitable<mysql_failure>
+mysql_store_wire::run(mysql_parts parts, std::vector<part_answer>& answers) {
+    constexpr int attempts_max = 8;
+    const auto has_failed = [](const part_answer& each) { return each.failed.code.failed(); };
+    for (int attempt = 1;; ++attempt) {
+        auto running = command_->run(parts, answers);
+        auto failed = co_await std::move(running);
+        if (failed.code || attempt == attempts_max)
+            co_return failed;
+        const auto first = std::find_if(answers.begin(), answers.end(), has_failed);
+        if (first == answers.end() || !is(first->failed.code, deadlock))
+            co_return failed;
+    }
+}
+
 asio::awaitable<mysql_failure>
 mysql_store_wire::ask(std::string text, std::vector<db::query_result>& found) {
     mysql_parts parts;
     parts.emplace_back(std::move(text));
     std::vector<part_answer> answers;
-    auto running = command_->run(std::move(parts), answers);
+    auto running = run(std::move(parts), answers);
     auto failed = co_await std::move(running);
     if (!failed.code)
         failed = answers.front().failed;
@@ -301,28 +318,21 @@ asio::awaitable<result<sql_results>> mysql_store_wire::send(sql_message message)
 }
 
 asio::awaitable<result<sql_results>> mysql_store_wire::exchange(sql_message message) {
-    constexpr int attempts_max = 8;
+    mysql_parts parts;
+    for (const auto& each : message.steps)
+        parts.push_back(each.sql);
     std::vector<part_answer> answers;
-    mysql_failure failed;
-    for (int attempt = 0; attempt < attempts_max; ++attempt) {
-        mysql_parts parts;
-        for (const auto& each : message.steps)
-            parts.push_back(each.sql);
-        auto running = command_->run(std::move(parts), answers);
-        failed = co_await std::move(running);
-        if (failed.code) {
-            const bool own = closed_;
-            if (failed.code == errc::outcome_unknown && !own)
-                ended(failed);
-            co_return own ? failed.code : remember(failed);
-        }
-        for (const auto& each : answers) {
-            if (!failed.code)
-                failed = each.failed;
-        }
-        // A deadlock undoes the whole transaction: nothing was done.
-        if (!is(failed.code, deadlock))
-            break;
+    auto running = run(std::move(parts), answers);
+    auto failed = co_await std::move(running);
+    if (failed.code) {
+        const bool own = closed_;
+        if (failed.code == errc::outcome_unknown && !own)
+            ended(failed);
+        co_return own ? failed.code : remember(failed);
+    }
+    for (const auto& each : answers) {
+        if (!failed.code)
+            failed = each.failed;
     }
     if (failed.code) {
         const auto why = remember(failed);

@@ -147,21 +147,6 @@ statement_gateway::ask(line_ptr on, sql_message message, reader<R> read) {
     co_return error_code(errc::store_corrupt);
 }
 
-// A call of which nothing was done for the sake of others is repeated at once, a few times: two
-// transactions that wait for each other are met by chance. Only for calls that change nothing more
-// when they are done twice.
-template <class R>
-asio::awaitable<result<R>>
-statement_gateway::ask_again(line_ptr on, sql_message message, reader<R> read) {
-    constexpr int attempts_max = 4;
-    for (int attempt = 1;; ++attempt) {
-        auto asking = ask<R>(on, message, read);
-        auto reply = co_await std::move(asking);
-        if (reply || reply.error() != errc::database_busy || attempt == attempts_max)
-            co_return reply;
-    }
-}
-
 // The connection of the session, or one for a single call.
 asio::awaitable<statement_gateway::line_ptr> statement_gateway::any_line(error_code& failed) {
     if (session_ && session_->open)
@@ -180,7 +165,7 @@ asio::awaitable<result<R>> statement_gateway::ask_passing(sql_message message, r
     const auto on = co_await std::move(choosing);
     if (failed)
         co_return failed;
-    auto asking = ask_again<R>(on, std::move(message), std::move(read));
+    auto asking = ask<R>(on, std::move(message), std::move(read));
     auto reply = co_await std::move(asking);
     if (on->passing)
         hang_up(on);
@@ -215,7 +200,7 @@ asio::awaitable<result<sql_proof>> statement_gateway::prove(session_start start)
     if (!on)
         co_return error_code(errc::store_unavailable);
     on->answers.set_ttl(start.ttl);
-    auto asking = ask_again<sql_proof>(on, server_->prove(start), &read_proof);
+    auto asking = ask<sql_proof>(on, server_->prove(start), &read_proof);
     auto proof = co_await std::move(asking);
     if (!proof)
         co_return of_opening(proof.error());

@@ -93,8 +93,6 @@ private:
     template <class R>
     asio::awaitable<result<R>> ask(line_ptr on, sql_message message, reader<R> read);
     template <class R>
-    asio::awaitable<result<R>> ask_again(line_ptr on, sql_message message, reader<R> read);
-    template <class R>
     asio::awaitable<result<R>> ask_passing(sql_message message, reader<R> read);
     template <class R>
     asio::awaitable<result<R>> ask_briefly(sql_message message, reader<R> read, R missed);
