@@ -50,6 +50,17 @@ public:
         ));
     }
 
+    std::string left() override {
+        return shared_mariadb().run(
+            "SELECT CONVERT(GROUP_CONCAT(what SEPARATOR '; ') USING utf8mb4) FROM ("
+            "SELECT CONCAT('session ',id,' of ',label,', generation ',generation,', dead ',dead) "
+            "what FROM mortise_session UNION ALL SELECT CONCAT('waiter for ',name,' of session ',"
+            "session) FROM mortise_waiter UNION ALL SELECT CONCAT('lock ',name,' of session ',"
+            "session) FROM mortise_lock WHERE held=1) rows_left",
+            database_
+        );
+    }
+
     // A bell that does not wait yet reads by itself what it was not told.
     void lose_pushes(std::size_t count) override {
         sql_server_harness::lose_pushes(count);

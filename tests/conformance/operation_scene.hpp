@@ -4,7 +4,6 @@
 
 #include "conformance/store_harness.hpp"
 #include "mortise/lock_client.hpp"
-#include "support/machine_delay.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -29,8 +28,6 @@ public:
     static std::vector<std::string> all_names() { return {"door", "gate", "seats", "window"}; }
 
     store_harness& harness() noexcept { return harness_; }
-    /// How long the machine has held up anything since the scene began.
-    machine_delay::milliseconds delay() const { return delay_.so_far(); }
     lock_client& one() noexcept { return *one_; }
     lock_client& other() noexcept { return other_; }
 
@@ -91,8 +88,8 @@ private:
     lease acquire(lock_client& client, std::string name, lock_options options);
     bool release(lease& held);
     void want_mine();
+    error_code take_all();
 
-    const machine_delay delay_;
     store_harness& harness_;
     lock_client& other_;
     std::optional<lock_client> one_;

@@ -48,6 +48,10 @@ protected:
     void close(operation_scene& scene);
 
 private:
+    /// Whether the machine was so slow that a server's answers may have come too late.
+    bool slow() const;
+
+    const machine_delay delay_;
     std::unique_ptr<store_harness> harness_;
     std::unique_ptr<lock_client> other_;
     std::chrono::milliseconds ttl_{};

@@ -91,6 +91,8 @@ public:
 
     /// How much lies at the store for sessions: nothing after all of them have ended.
     virtual std::size_t residue() = 0;
+    /// What `residue` counts, for people.
+    virtual std::string left() { return {}; }
 
     // Faults, by the abilities of the harness: without the ability a call fails the test.
     /// Loses the next `count` replies of the store.

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <stdexcept>
 #include <system_error>
 
@@ -28,11 +29,30 @@ std::string text_in(const std::filesystem::path& file) {
     return {std::istreambuf_iterator<char>(opened), std::istreambuf_iterator<char>()};
 }
 
+// A disk that others keep busy stops a server for seconds, even one that syncs nothing.
+scratch_folder::place roomy_place() {
+    constexpr std::uintmax_t enough = 2'000'000'000;
+    constexpr long kilobytes_enough = 4'000'000;
+    std::error_code none;
+    const auto room = std::filesystem::space("/dev/shm", none);
+    std::istringstream facts(text_in("/proc/meminfo"));
+    std::string name;
+    for (long kilobytes = 0; facts >> name; facts.ignore(64, '\n')) {
+        facts >> kilobytes;
+        if (name == "MemAvailable:")
+            return !none && room.available >= enough && kilobytes >= kilobytes_enough
+                       ? scratch_folder::place::memory
+                       : scratch_folder::place::disk;
+    }
+    return scratch_folder::place::disk;
+}
+
 }  // namespace
 
 prepared_data::prepared_data(
     const std::filesystem::path& original, const std::filesystem::path& program
-) {
+)
+    : folder_(roomy_place()) {
     for (const auto& each : {program, original}) {
         std::error_code unknown;  // Others may have been given the data.
         if (!std::filesystem::exists(each, unknown) && !unknown)

@@ -55,11 +55,17 @@ public:
         co_return reply;
     }
 
+    // Needs no connection of the session: an end whose answer was lost leaves a dead session, which
+    // gets no connection any more, and whose locks and row are still there.
     asio::awaitable<error_code> end() override {
         auto settling = link_->settled();
         co_await std::move(settling);
         const auto actor = link_->actor();
-        auto ending = link_->of_session(link_->in_use(), end_and_reap(actor));
+        if (actor.key == 0)
+            co_return errc::store_unavailable;
+        const auto used = link_->in_use();
+        auto ending =
+            used != 0 ? link_->of_session(used, end_and_reap(actor)) : end_and_reap(actor);
         const error_code failed = co_await std::move(ending);
         if (!failed)
             link_->ended();
