@@ -41,6 +41,10 @@ if(MORTISE_WITH_POSTGRES)
     mortise_need(PostgreSQL "The session with PostgreSQL"
         ", or switch it off with -DMORTISE_WITH_POSTGRES=OFF")
 endif()
+if(MORTISE_WITH_ZOOKEEPER)
+    mortise_need(ZooKeeper "The ZooKeeper store"
+        ", or switch the store off with -DMORTISE_WITH_ZOOKEEPER=OFF")
+endif()
 if(MORTISE_WITH_MYSQL)
     mortise_need(BoostCharconv "The session with MariaDB and MySQL"
         ", or switch it off with -DMORTISE_WITH_MYSQL=OFF")

@@ -32,9 +32,9 @@ function(mortise_find failure package user)
     if(package STREQUAL "PostgreSQL")
         list(PREPEND how 14) # the first with a pipeline mode
     endif()
-    if(package STREQUAL "RdKafka")
+    if(package MATCHES "^(RdKafka|ZooKeeper)$")
         list(APPEND how MODULE)
-        list(PREPEND CMAKE_MODULE_PATH "${CMAKE_CURRENT_FUNCTION_LIST_DIR}") # FindRdKafka.cmake
+        list(PREPEND CMAKE_MODULE_PATH "${CMAKE_CURRENT_FUNCTION_LIST_DIR}") # the modules beside this file
     elseif(package STREQUAL "Threads")
         set(THREADS_PREFER_PTHREAD_FLAG ON)
     endif()
@@ -51,6 +51,8 @@ function(mortise_find failure package user)
         set(SQLite3_needed "SQLite's development files: install libsqlite3-dev")
         set(PostgreSQL_needed "libpq 14 or newer with its development files: install libpq-dev")
         set(BoostCharconv_needed "the library Boost.Charconv: install libboost-charconv1.88-dev")
+        set(ZooKeeper_needed
+            "ZooKeeper's C client 3.8 or newer: install libzookeeper-st-dev")
         set(RdKafka_needed
             "librdkafka 2.0 or newer with its development files: install librdkafka-dev")
         set(${failure} "${user} needs ${${package}_needed}" PARENT_SCOPE)

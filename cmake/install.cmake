@@ -27,7 +27,7 @@ function(mortise_packages_below result target)
         if(link MATCHES "^mortise_")
             mortise_packages_below(below ${link})
             list(APPEND packages ${below})
-        elseif(link MATCHES "^(Threads|SQLite3?|OpenSSL|RdKafka|PostgreSQL)::")
+        elseif(link MATCHES "^(Threads|SQLite3?|OpenSSL|RdKafka|PostgreSQL|ZooKeeper)::")
             string(REGEX REPLACE "^SQLite$" "SQLite3" package "${CMAKE_MATCH_1}")
             list(APPEND packages ${package})
         elseif(link STREQUAL "Boost::charconv")
@@ -65,7 +65,8 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/mortise-config-version.c
     COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/mortise-config.cmake"
     "${PROJECT_BINARY_DIR}/mortise-config-version.cmake"
-    cmake/find_packages.cmake cmake/FindRdKafka.cmake DESTINATION "${package_dir}")
+    cmake/find_packages.cmake cmake/FindRdKafka.cmake cmake/FindZooKeeper.cmake
+    DESTINATION "${package_dir}")
 
 # For programs that are not built by CMake: a file for each component, and mortise.pc for all that
 # locks need.
@@ -116,6 +117,8 @@ foreach(target IN LISTS libraries)
             if(charconv_links MATCHES "quadmath")
                 string(APPEND pc_libraries " -lquadmath")
             endif()
+        elseif(link STREQUAL "ZooKeeper::client") # its packages bring no such file
+            string(APPEND pc_libraries " -lzookeeper_st")
         elseif(link MATCHES "^(.*)::") # neither Boost nor threads have such a file
             list(APPEND pc_requires ${pc_of_${CMAKE_MATCH_1}})
         endif()

@@ -19,6 +19,7 @@ option(MORTISE_WITH_SQLITE "Build the SQLite store, sessions and fence" ON)
 option(MORTISE_WITH_KAFKA "Build the Kafka producer and sink" ON)
 option(MORTISE_WITH_POSTGRES "Build the sessions with PostgreSQL" ON)
 option(MORTISE_WITH_MYSQL "Build the sessions with MariaDB and MySQL" ON)
+option(MORTISE_WITH_ZOOKEEPER "Build the ZooKeeper store" ON)
 option(MORTISE_WITH_HTTP "Build the HTTP participants of transactions; they need SQLite" ON)
 
 # Boost.Asio compiled once, into mortise_coro, instead of into every file. Everything that is linked

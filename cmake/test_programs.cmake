@@ -107,7 +107,7 @@ if(NOT MORTISE_ZOOKEEPER_CLASSES AND EXISTS /usr/share/java/zookeeper.jar)
     list(JOIN zookeeper_jars ":" MORTISE_ZOOKEEPER_CLASSES)
 endif()
 set(MORTISE_TESTS_AT_ZOOKEEPER OFF)
-if(TARGET mortise_zookeeper_client AND MORTISE_JAVA AND MORTISE_ZOOKEEPER_CLASSES)
+if(TARGET mortise_zookeeper AND MORTISE_JAVA AND MORTISE_ZOOKEEPER_CLASSES)
     set(MORTISE_TESTS_AT_ZOOKEEPER ON)
 else()
     message(STATUS "Tests at a ZooKeeper server are left out: `./run test` installs "

@@ -63,7 +63,7 @@ need() {
 }
 
 readonly to_build=('g++=g++' cmake=cmake ninja=ninja-build ccache=ccache libsqlite3-dev
-    libcli11-dev libpq-dev libssl-dev librdkafka-dev mold=mold)
+    libcli11-dev libpq-dev libssl-dev librdkafka-dev libzookeeper-st-dev mold=mold)
 # redis-tools: the server itself is in there, and no service comes with it.
 readonly to_serve=(redis-server=redis-tools)
 readonly to_test=(libgtest-dev libgmock-dev python3=python3 pkg-config=pkg-config spin=spin
@@ -75,7 +75,7 @@ readonly to_pool_postgres=(libc-ares2 libevent-2.1-7)
 # MariaDB's server without its service, and what makes its data directory.
 readonly to_serve_mariadb=(mariadbd=mariadb-server-core my_print_defaults=mariadb-client-core)
 # ZooKeeper's C client, and its server without a service; it runs on Kafka's Java.
-readonly to_serve_zookeeper=(libzookeeper-st-dev zookeeper)
+readonly to_serve_zookeeper=(zookeeper)
 # Kafka runs on Java, and Maven fetches it.
 readonly to_serve_kafka=(java=openjdk-17-jre-headless mvn=maven)
 readonly to_tsan=(clang++-19=clang-19 libclang-rt-19-dev llvm-symbolizer-19=llvm-19)

@@ -152,7 +152,7 @@ std::string zookeeper_ensemble::log(std::size_t member) const {
 }
 
 zookeeper_ensemble& shared_zookeeper() {
-    static zookeeper_ensemble only;
+    static zookeeper_ensemble only(1, {"maxSessionTimeout=200000000"});
     return only;
 }
 

@@ -23,6 +23,7 @@ MAY_KNOW = {
     "store/sql": {"base", "core", "store", "store/life", "store/link"},
     "store/redis": {"base", "core", "store", "store/link", "tls", "url"},
     "store/postgres": {"base", "postgres", "store", "store/sql", "url"},
+    "store/zookeeper": {"core", "store", "store/link", "url", "zookeeper"},
     "store/mysql": {"base", "mysql", "store", "store/sql", "url"},
     "mysql": {"base", "db", "url"},
     "postgres": {"base", "url"},

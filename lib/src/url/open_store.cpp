@@ -22,6 +22,8 @@ std::string remedy_for(std::string_view scheme, const std::string& known) {
         return "link mortise::postgres, or use " + known;
     if (scheme == "mysql" || scheme == "mariadb")
         return "link mortise::mysql, or use " + known;
+    if (scheme == "zookeeper")
+        return "link mortise::zookeeper, or use " + known;
     return "use " + known;
 }
 
@@ -32,7 +34,8 @@ const store_opener& opener_of(std::string_view scheme) {
          {&mortise_sqlite_opener,
           &mortise_redis_opener,
           &mortise_postgres_opener,
-          &mortise_mysql_opener}) {
+          &mortise_mysql_opener,
+          &mortise_zookeeper_opener}) {
         if (opener == nullptr)
             continue;
         if (opener->opens(scheme))

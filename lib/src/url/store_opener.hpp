@@ -29,6 +29,7 @@ extern "C" {
 [[gnu::weak]] extern const mortise::store_detail::store_opener mortise_postgres_opener;
 [[gnu::weak]] extern const mortise::store_detail::store_opener mortise_redis_opener;
 [[gnu::weak]] extern const mortise::store_detail::store_opener mortise_sqlite_opener;
+[[gnu::weak]] extern const mortise::store_detail::store_opener mortise_zookeeper_opener;
 }
 
 #endif

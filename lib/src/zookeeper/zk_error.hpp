@@ -4,6 +4,8 @@
 
 #include "mortise/error.hpp"
 
+#include <type_traits>
+
 namespace mortise::zookeeper_detail {
 
 /// The codes of ZooKeeper that decide something here, as the C client names them.
@@ -24,6 +26,13 @@ enum class zk_code : int {
     session_moved = -118,
 };
 
+}  // namespace mortise::zookeeper_detail
+
+template <>
+struct boost::system::is_error_code_enum<mortise::zookeeper_detail::zk_code> : std::true_type {};
+
+namespace mortise::zookeeper_detail {
+
 /// The codes of ZooKeeper, with its words.
 const boost::system::error_category& zookeeper_category() noexcept;
 
@@ -37,10 +46,8 @@ inline error_code make_error_code(zk_code code) noexcept {
 
 /// Whether a write that ended so may have been done.
 inline bool may_be_done(const error_code& code) noexcept {
-    return code == make_error_code(zk_code::connection_lost) ||
-           code == make_error_code(zk_code::operation_timeout) ||
-           code == make_error_code(zk_code::closing) ||
-           code == make_error_code(zk_code::session_moved);
+    return code == zk_code::connection_lost || code == zk_code::operation_timeout ||
+           code == zk_code::closing || code == zk_code::session_moved;
 }
 
 }  // namespace mortise::zookeeper_detail

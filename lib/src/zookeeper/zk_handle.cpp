@@ -22,6 +22,10 @@ namespace {
 
 using wait_type = asio::posix::stream_descriptor::wait_type;
 
+int size_of(const std::string& bytes) noexcept {
+    return static_cast<int>(bytes.size());
+}
+
 }  // namespace
 
 zk_handle::zk_handle(
@@ -55,6 +59,8 @@ error_code zk_handle::open() {
                                 : error_code(reason, boost::system::system_category());
     }
     ::zoo_set_servers_resolution_delay(raw_, -1);
+    if (!how_.login.empty())
+        ::zoo_add_auth(raw_, "digest", how_.login.data(), size_of(how_.login), nullptr, nullptr);
     pump_soon();
     return {};
 }
@@ -121,6 +127,8 @@ void zk_handle::pump() {
     int fd = -1;
     int interest = 0;
     timeval most{};
+    const auto before = time_->now();
+    const auto number = socket_.number();
     {
         const driving now(this);
         // A failure is not one of the handle: the client goes on with its next server.
@@ -132,6 +140,8 @@ void zk_handle::pump() {
         return due_.cancel();
     }
     const bool followed = socket_.follow(fd);
+    if (socket_.number() != number)
+        connecting_since_ = before;
     auto pause = std::chrono::seconds(most.tv_sec) + std::chrono::microseconds(most.tv_usec);
     if (!followed)  // no descriptor is left: look again soon
         pause = std::min<std::chrono::microseconds>(pause, std::chrono::milliseconds(100));

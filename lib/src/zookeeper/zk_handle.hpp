@@ -29,7 +29,10 @@ struct node_stat {
     std::uint64_t created = 0;           ///< The transaction that made it (czxid).
     std::uint64_t modified = 0;          ///< The last one that wrote its data (mzxid).
     std::uint64_t children_changed = 0;  ///< The last one that made or deleted a child (pzxid).
+    std::int64_t created_at = 0;         ///< In milliseconds of the servers' time of day.
+    std::int64_t modified_at = 0;        ///< Likewise.
     std::int32_t version = 0;            ///< Of its data.
+    std::uint32_t children_made = 0;     ///< How many children were made of it so far.
     std::int64_t owner = 0;              ///< The session of an ephemeral node.
     std::int32_t children = 0;
 };
@@ -98,6 +101,9 @@ public:
         /// middle of the event loop.
         std::string servers;
         std::chrono::milliseconds timeout{0};  ///< Asked for; the servers have the last word.
+        /// `USER:PASSWORD` for digest authentication: nobody else may touch what is made. Empty:
+        /// everybody may.
+        std::string login;
     };
     struct listener {
         std::function<void(zk_state)> changed;
@@ -134,6 +140,8 @@ public:
     /// connection.
     std::int64_t session() const noexcept;
     std::chrono::milliseconds timeout() const noexcept;
+    /// A time before the client began to open the present connection.
+    clock::time_point connecting_since() const noexcept { return connecting_since_; }
     /// The server of the present connection, for people.
     std::string server() const;
 
@@ -164,6 +172,7 @@ private:
     std::unique_ptr<std::weak_ptr<zk_handle>> self_;  ///< The context of the client's callbacks.
     zk_socket socket_;
     coro::detail::alarm due_;
+    clock::time_point connecting_since_;
     bool pumping_ = false;  ///< A pump is on its way.
     bool reading_ = false;
     bool writing_ = false;

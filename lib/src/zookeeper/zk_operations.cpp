@@ -38,13 +38,20 @@ node_stat stat_of(const Stat* from) noexcept {
     stat.created = static_cast<std::uint64_t>(from->czxid);
     stat.modified = static_cast<std::uint64_t>(from->mzxid);
     stat.children_changed = static_cast<std::uint64_t>(from->pzxid);
+    stat.created_at = from->ctime;
+    stat.modified_at = from->mtime;
+    stat.children_made = static_cast<std::uint32_t>(from->cversion);
     stat.version = from->version;
     stat.owner = from->ephemeralOwner;
     stat.children = from->numChildren;
     return stat;
 }
 
-int size_of(const std::string& data) noexcept {
+const ACL_vector* rights_of(const std::string& login) noexcept {
+    return login.empty() ? &ZOO_OPEN_ACL_UNSAFE : &ZOO_CREATOR_ALL_ACL;
+}
+
+int bytes_in(const std::string& data) noexcept {
     return static_cast<int>(data.size());
 }
 
@@ -133,8 +140,8 @@ void zk_handle::create(
             raw_,
             path.c_str(),
             data.data(),
-            size_of(data),
-            &ZOO_OPEN_ACL_UNSAFE,
+            bytes_in(data),
+            rights_of(how_.login),
             flags_of(kind),
             &call::on_path,
             &to
@@ -153,7 +160,7 @@ void zk_handle::set(
 ) {
     start(std::move(then), [&](call& to) {
         return ::zoo_aset(
-            raw_, path.c_str(), data.data(), size_of(data), version, &call::on_stat, &to
+            raw_, path.c_str(), data.data(), bytes_in(data), version, &call::on_stat, &to
         );
     });
 }
@@ -192,8 +199,8 @@ void zk_handle::change(std::vector<zk_step> steps, replied then) {
                     operation,
                     path,
                     each.data.data(),
-                    size_of(each.data),
-                    &ZOO_OPEN_ACL_UNSAFE,
+                    bytes_in(each.data),
+                    rights_of(how_.login),
                     flags_of(each.node),
                     to.paths[i].data(),
                     static_cast<int>(to.paths[i].size())
@@ -204,7 +211,7 @@ void zk_handle::change(std::vector<zk_step> steps, replied then) {
                 break;
             case zk_step::kind::set:
                 ::zoo_set_op_init(
-                    operation, path, each.data.data(), size_of(each.data), each.version, nullptr
+                    operation, path, each.data.data(), bytes_in(each.data), each.version, nullptr
                 );
                 break;
             case zk_step::kind::check:

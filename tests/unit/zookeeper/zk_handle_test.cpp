@@ -42,7 +42,7 @@ public:
         handle = std::make_shared<zk_handle>(
             context.get_executor(),
             coro::make_boot_time_source(context.get_executor()),
-            zk_handle::config{servers, most},
+            zk_handle::config{servers, most, {}},
             std::move(to)
         );
         EXPECT_FALSE(handle->open());

@@ -2,29 +2,11 @@
 #include "store/sql/sql_link.hpp"
 
 #include "core/entry_views.hpp"
-#include "mortise/coro/detail/with_code.hpp"
 
 #include <limits>
 #include <utility>
 
 namespace mortise::store_detail {
-
-lock_turn::lock_turn(
-    std::shared_ptr<sql_link> link,
-    std::string name,
-    std::shared_ptr<coro::mutex> mutex,
-    coro::mutex_guard guard
-)
-    : link_(std::move(link)),
-      name_(std::move(name)),
-      mutex_(std::move(mutex)),
-      guard_(std::move(guard)) {}
-
-// The last one forgets the lock: this object and the link are the only ones that know its mutex.
-lock_turn::~lock_turn() {
-    if (mutex_ && mutex_.use_count() == 2)
-        link_->turns_.erase(name_);
-}
 
 sql_link::sql_link(std::shared_ptr<sql_gateway> gateway, reconnect_pauses pauses)
     : session_link(std::move(pauses)),
@@ -114,19 +96,6 @@ error_code sql_link::judge(std::uint64_t used, const error_code& failed) {
     if (failed == errc::outcome_unknown)
         replace_connection();
     return failed;
-}
-
-asio::awaitable<lock_turn> sql_link::turn(std::string name) {
-    const auto self = std::static_pointer_cast<sql_link>(shared_from_this());
-    auto& known = turns_[name];
-    if (!known)
-        known = std::make_shared<coro::mutex>(strand());
-    const auto mutex = known;
-    if (auto free = mutex->try_lock())
-        co_return lock_turn(self, std::move(name), mutex, std::move(*free));
-    auto locking = mutex->async_lock(coro::detail::with_code);
-    auto locked = co_await std::move(locking);
-    co_return lock_turn(self, std::move(name), mutex, std::move(std::get<1>(locked)));
 }
 
 // A push for an earlier session of this link says nothing of the present one.

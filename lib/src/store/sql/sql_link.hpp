@@ -2,9 +2,9 @@
 #ifndef MORTISE_STORE_SQL_SQL_LINK_HPP
 #define MORTISE_STORE_SQL_SQL_LINK_HPP
 
-#include "mortise/coro/mutex.hpp"
 #include "mortise/token_domain.hpp"
 #include "store/life/host_watch.hpp"
+#include "store/link/lock_turns.hpp"
 #include "store/link/session_link.hpp"
 #include "store/sql/own_requests.hpp"
 #include "store/sql/sql_gateway.hpp"
@@ -12,7 +12,6 @@
 #include <boost/asio/awaitable.hpp>
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,30 +19,6 @@
 #include <vector>
 
 namespace mortise::store_detail {
-
-class sql_link;
-
-/// The turn of one call at one lock: others of this client wait until it ends.
-class lock_turn {
-public:
-    lock_turn(
-        std::shared_ptr<sql_link> link,
-        std::string name,
-        std::shared_ptr<coro::mutex> mutex,
-        coro::mutex_guard guard
-    );
-    ~lock_turn();
-    lock_turn(lock_turn&&) noexcept = default;
-    lock_turn& operator=(lock_turn&&) = delete;
-    lock_turn(const lock_turn&) = delete;
-    lock_turn& operator=(const lock_turn&) = delete;
-
-private:
-    std::shared_ptr<sql_link> link_;
-    std::string name_;
-    std::shared_ptr<coro::mutex> mutex_;
-    coro::mutex_guard guard_;
-};
 
 /// The link to a SQL server: the session, the connection for it, and the turns of calls that
 /// concern one lock.
@@ -75,7 +50,9 @@ public:
 
     /// Waits until no earlier call concerns the lock: calls take effect in their order, though some
     /// are several messages.
-    asio::awaitable<lock_turn> turn(std::string name);
+    asio::awaitable<lock_turn> turn(std::string name) {
+        return turns_->take(strand(), std::move(name));
+    }
 
     const asio::any_io_executor& executor() const noexcept { return strand(); }
     asio::awaitable<bool> settled() { return settle(); }
@@ -93,8 +70,6 @@ public:
     }
 
 private:
-    friend class lock_turn;
-
     asio::awaitable<error_code> open_connection() override;
     asio::awaitable<result<resumed>> prove() override;
     void close_connection() noexcept override { gateway_->close(); }
@@ -109,8 +84,7 @@ private:
     sql_stamp stamp_;
     own_requests own_;
     std::optional<host_watch> host_;
-    /// Of the locks with a call under way.
-    std::map<std::string, std::shared_ptr<coro::mutex>> turns_;
+    const std::shared_ptr<lock_turns> turns_ = std::make_shared<lock_turns>();
 };
 
 /// The entries of a session for the client.

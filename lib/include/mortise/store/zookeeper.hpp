@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_STORE_ZOOKEEPER_HPP
+#define MORTISE_STORE_ZOOKEEPER_HPP
+
+#include "mortise/store.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace mortise {
+
+/// Where a server of an ensemble listens.
+class zookeeper_address {
+public:
+    static constexpr std::uint16_t usual_port = 2181;
+
+    zookeeper_address() = default;  // declared: no aggregate (docs/compilers.md, G3)
+    zookeeper_address(std::string name, std::uint16_t number)
+        : host(std::move(name)), port(number) {}
+
+    std::string host = "localhost";
+    std::uint16_t port = usual_port;
+};
+
+/// The settings of a ZooKeeper store: which ensemble keeps the locks, and where in it.
+class zookeeper_store_config {
+public:
+    zookeeper_store_config() = default;  // declared: no aggregate (docs/compilers.md, G3)
+
+    /// The servers of the ensemble, or some of them.
+    std::vector<zookeeper_address> servers = {zookeeper_address()};
+
+    /// The node below which everything lies; it is made if it is not there.
+    std::string root = "/mortise";
+
+    /// For digest authentication, both or none. With it, only clients of this name and password
+    /// may touch what the store makes.
+    std::string user;
+    std::string password;
+
+    /// The domain of the tokens, 1 to 25 characters without `#`; empty: made from a random number.
+    /// Written into a new store; an existing store keeps its own, and another one is then refused.
+    std::string domain;
+
+    /// The servers' `tickTime`, or more: the deadline of a lease rests on it (docs/zookeeper.md).
+    std::chrono::milliseconds tick{2'000};
+
+    /// How long to try to reach any of the servers.
+    std::chrono::milliseconds connect_max{10'000};
+};
+
+/// Reads the settings of a ZooKeeper store from a URL:
+/// `zookeeper://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]...][/ROOT]`, with the options `domain`,
+/// `tick_ms`, `connect_max_ms`, `password_file` and `password_env`.
+/// @throws error `unknown_scheme`, `bad_url`, `bad_config`
+zookeeper_store_config parse_zookeeper_url(std::string_view url);
+
+/// A store for all processes that reach one ensemble of ZooKeeper servers, of version 3.5 or newer.
+///
+/// Opens nothing yet but checks what can be checked without I/O; the first acquire connects.
+/// @throws error if the configuration cannot work.
+std::unique_ptr<store> make_zookeeper_store(zookeeper_store_config config);
+
+}  // namespace mortise
+
+#endif

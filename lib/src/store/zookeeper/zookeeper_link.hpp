@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_STORE_ZOOKEEPER_ZOOKEEPER_LINK_HPP
+#define MORTISE_STORE_ZOOKEEPER_ZOOKEEPER_LINK_HPP
+
+#include "mortise/store/zookeeper.hpp"
+#include "store/link/session_link.hpp"
+#include "store/zookeeper/session_proof.hpp"
+#include "store/zookeeper/zk_reply.hpp"
+#include "zookeeper/zk_handle.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mortise::store_detail {
+
+using zookeeper_detail::zk_answer;
+using zookeeper_detail::zk_event;
+using zookeeper_detail::zk_handle;
+using zookeeper_detail::zk_state;
+using zookeeper_detail::zk_step;
+
+/// The link to an ensemble: one session of ZooKeeper for each session of the client, whose
+/// connections the C client replaces by itself. A node that ends with it stands for the session;
+/// heartbeats write it.
+///
+/// The C client pings, so that its session may outlive its user: the link ends the session after a
+/// TTL without a heartbeat.
+///
+/// @par Threads The strand.
+class zookeeper_link final : public session_link {
+public:
+    explicit zookeeper_link(zookeeper_store_config config);
+
+    /// What the link tells the locks of its session. Called outside of all calls.
+    struct listener {
+        std::function<void(const zk_event&)> seen;
+        std::function<void()> reconnected;  ///< Answers, and watches, may have been lost.
+        /// The session is over: it has nothing any more. Returns the nodes that it had.
+        std::function<std::vector<std::string>()> ended;
+    };
+    void listen(listener to) { to_ = std::move(to); }
+
+    asio::awaitable<result<resumed>> resume(session_start start);
+    /// Connects without a session of a client, to look at the store. `detach` ends that.
+    asio::awaitable<error_code> visit();
+    /// Proves that the session lives, by a write.
+    asio::awaitable<result<heartbeat>> beat();
+    /// Ends the session, which has nothing any more but the node that stands for it.
+    asio::awaitable<error_code> leave();
+
+    const zookeeper_store_config& config() const noexcept { return config_; }
+    const token_domain& domain() const noexcept { return domain_; }
+    const session_id& own_id() const noexcept { return session().id; }
+    /// Names the folder of all locks, the node of a lock, and one in its queue.
+    std::string locks_path() const { return config_.root + "/locks"; }
+    std::string lock_path(std::string_view lock) const;
+    std::string sessions_path() const { return config_.root + "/sessions"; }
+    std::string breaks_path() const { return config_.root + "/breaks"; }
+
+    // Operations, which are sent in the order of the calls; one that cannot be sent ends with
+    // `zk_code::invalid_state`.
+    using kind = zookeeper_detail::node_kind;
+    zk_reply_ptr create(const std::string& path, const std::string& data, kind type);
+    zk_reply_ptr erase(const std::string& path);
+    zk_reply_ptr set(const std::string& path, const std::string& data);
+    zk_reply_ptr get(const std::string& path, bool watch = false);
+    zk_reply_ptr list(const std::string& path, bool watch = false);
+    zk_reply_ptr change(std::vector<zk_step> steps);
+
+    /// What a failure of an operation means to the client.
+    error_code meaning_of(const error_code& failed);
+    error_code note(const error_code& why, std::string text) {
+        return remember(why, std::move(text));
+    }
+
+    const asio::any_io_executor& executor() const noexcept { return strand(); }
+    void tell_owner(const store_event& event) { tell(event); }
+    void tell_look_again() { tell(store_event::kind::look_again); }
+    void tell_changed() { tell(store_event::kind::changed); }
+    asio::awaitable<bool> settled() { return settle(); }
+    bool usable() const noexcept { return usable_; }
+    /// The time of day at the servers, as far as the last heartbeat tells; zero: unknown.
+    std::chrono::milliseconds server_time() const;
+    std::int64_t zookeeper_session() const noexcept { return handle_ ? handle_->session() : 0; }
+    std::chrono::milliseconds timeout() const noexcept { return timeout_; }
+    std::string server() const { return handle_ ? handle_->server() : std::string(); }
+
+private:
+    asio::awaitable<error_code> open_connection() override;
+    asio::awaitable<result<resumed>> prove() override;
+    void close_connection() noexcept override;
+    void begin_session() override;
+
+    asio::awaitable<result<std::string>> addresses();
+    asio::awaitable<error_code> make_root();
+    asio::awaitable<error_code> read_store();
+    std::string session_path() const { return sessions_path() + '/' + session().id.text(); }
+    std::string session_text() const;
+
+    template <class Send>
+    zk_reply_ptr ask(Send send);
+    void changed(zk_state now);
+    void connected_again();
+    void expect_beat(clock::time_point sent, clock::time_point base);
+    void over();
+    void clear_up(const std::vector<std::string>& nodes);
+
+    const zookeeper_store_config config_;
+    listener to_;
+    std::shared_ptr<zk_handle> handle_;
+    std::optional<coro::event> decided_;  ///< Whether the connection came about.
+    session_proof proof_;
+    alarm touch_alarm_;  ///< For a read that the next heartbeat can carry.
+    alarm beat_alarm_;   ///< For the end of a session without heartbeats.
+    alarm open_alarm_;
+    bool usable_ = false;  ///< The connection may be used for calls.
+    bool over_ = false;    ///< The session of this link has ended.
+    clock::time_point believed_until_;
+    std::uint64_t generation_ = 0;
+    std::chrono::milliseconds timeout_{0};  ///< Of the session at the servers.
+    token_domain domain_;
+    random_id store_;
+    std::int64_t beaten_at_ = 0;   ///< The time of day at the servers of the last heartbeat.
+    clock::time_point beaten_here_;
+};
+
+}  // namespace mortise::store_detail
+
+#endif

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_STORE_ZOOKEEPER_ZOOKEEPER_LOCKS_HPP
+#define MORTISE_STORE_ZOOKEEPER_ZOOKEEPER_LOCKS_HPP
+
+#include "store/link/lock_turns.hpp"
+#include "store/zookeeper/lock_state.hpp"
+#include "store/zookeeper/zookeeper_link.hpp"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mortise::store_detail {
+
+/// What the session of a link asks for: its nodes in the queues of locks, and what watches tell of
+/// them.
+///
+/// A node that waits has a watch on itself, by which whoever releases the lock tells it of its
+/// grant, and one on the node before it, for a holder that ends in another way. A watch on all
+/// children is kept by who is last, to learn of a successor, and by a holder for whose lock nobody
+/// waits: both end with the next node that is made.
+///
+/// @par Threads The strand.
+class zookeeper_locks : public std::enable_shared_from_this<zookeeper_locks> {
+public:
+    explicit zookeeper_locks(std::shared_ptr<zookeeper_link> link) : link_(std::move(link)) {}
+
+    asio::awaitable<result<answer>> request(lock_request wish);
+    asio::awaitable<error_code> withdraw(std::string name, request_id id);
+    asio::awaitable<result<bool>> release(grant held);
+    asio::awaitable<result<token_range>> draw(grant held);
+    asio::awaitable<result<session_view>> look();
+    /// Releases and withdraws everything.
+    asio::awaitable<error_code> end();
+
+    /// How often others have changed something of the session.
+    std::uint64_t changes() const noexcept { return changes_; }
+
+    void see(const zk_event& event);
+    void reconnected();
+    /// Forgets everything. @return the nodes of the session.
+    std::vector<std::string> clear();
+
+private:
+    struct own_request {
+        explicit own_request(request_id number, lock_mode kind) : id(number), mode(kind) {}
+
+        const request_id id;
+        const lock_mode mode;
+        std::string node;  ///< Empty: not known yet, nor whether it is there.
+        std::string before;    ///< The node before it that is watched.
+        bool watched = false;  ///< Both watches are set, or were set and have told.
+        std::uint64_t base = 0;  ///< Of its token; of a reader that of the phase.
+        std::uint64_t created = 0;
+        std::uint32_t slot = 0;
+        bool asking = false;  ///< The answer will tell, not an event.
+        bool leaving = false;
+        bool granted = false;
+        bool contended = false;
+        clock::time_point since;
+    };
+    struct own_lock {
+        std::string name;
+        std::string path;
+        std::map<request_id, own_request> requests;
+        lock_state seen;
+        std::uint64_t made = 0;       ///< How many nodes this session has made, or tried to.
+        std::uint32_t made_seen = 0;  ///< How many were made of all, by `seen`.
+        std::uint64_t made_then = 0;  ///< `made` at that time.
+        bool has_seen = false;
+        bool tried = false;    ///< Another session has made a node since.
+        bool reading = false;  ///< A read by `refresh` is under way.
+        bool read_again = false;
+    };
+    struct reading {
+        reading() = default;
+
+        zk_reply_ptr list;
+        zk_reply_ptr text;
+        std::uint64_t made = 0;
+    };
+
+    own_lock& lock_of(const std::string& name);
+    own_lock* find_lock(const std::string& name);
+    own_request* find(const std::string& name, request_id id);
+    std::vector<request_id> unknown_in(const std::string& name);
+    void drop(const std::string& name, request_id id);
+    std::string path_of(const own_lock& lock, const std::string& node) const {
+        return lock.path + '/' + node;
+    }
+    fencing_token token_of(const own_request& mine) const;
+    result<answer> answer_of(const std::string& name, request_id id);
+
+    asio::awaitable<result<answer>> ask(const lock_request& wish);
+    asio::awaitable<error_code> enter(const std::string& name, request_id id);
+    asio::awaitable<error_code> ask_again(const std::string& name, request_id id);
+    asio::awaitable<error_code> find_node(const std::string& name, request_id id);
+    asio::awaitable<result<bool>> leave(std::string name, request_id id);
+    asio::awaitable<result<bool>> pass_on(const std::string& name, request_id id);
+    asio::awaitable<result<bool>> advance(std::string name, std::string without);
+    asio::awaitable<result<bool>>
+    grant_due(std::string name, lock_state state, std::string without);
+    asio::awaitable<result<std::uint64_t>> base_of(std::string name, queue_node node);
+
+    reading start_reading(const std::string& name, bool watch, bool with_text);
+    asio::awaitable<result<lock_state>> read(std::string name, bool watch, bool with_text);
+    asio::awaitable<result<lock_state>> finish_reading(std::string name, reading under_way);
+    bool wants_list(const own_lock& lock) const;
+    static bool wants_text(const own_lock& lock);
+
+    void refresh(const std::string& name);
+    asio::awaitable<void> run_refresh(std::shared_ptr<zookeeper_locks> self, std::string name);
+    asio::awaitable<void> run_advance(std::shared_ptr<zookeeper_locks> self, std::string name);
+    void judge_all(const std::string& name);
+    void watch(const std::string& name, own_request& mine);
+    asio::awaitable<void> run_watch(
+        std::shared_ptr<zookeeper_locks> self,
+        std::string name,
+        request_id id,
+        zk_reply_ptr own,
+        zk_reply_ptr before
+    );
+    void read_grant(const own_lock& lock, own_request& mine, const std::string& text);
+    void grant_to(own_lock& lock, own_request& mine, std::uint64_t base, std::uint32_t slot);
+    bool others_behind(const own_lock& lock, const own_request& mine) const;
+    void tell(store_event::kind type, const own_request& mine);
+    asio::awaitable<lock_turn> turn(std::string name) {
+        return turns_->take(link_->executor(), std::move(name));
+    }
+
+    const std::shared_ptr<zookeeper_link> link_;
+    const std::shared_ptr<lock_turns> turns_ = std::make_shared<lock_turns>();
+    std::map<std::string, own_lock> locks_;
+    std::uint64_t changes_ = 0;
+};
+
+}  // namespace mortise::store_detail
+
+#endif

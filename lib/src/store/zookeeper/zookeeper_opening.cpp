@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: BSL-1.0
+// How a session begins: the servers, the store in them, and the node of the session.
+#include "store/hex_id.hpp"
+#include "store/store_domain.hpp"
+#include "store/zookeeper/zookeeper_link.hpp"
+#include "zookeeper/zk_error.hpp"
+
+#include <boost/asio/ip/tcp.hpp>
+
+#include <sstream>
+#include <utility>
+
+namespace mortise::store_detail {
+
+using zookeeper_detail::zk_code;
+
+namespace {
+
+constexpr const char* format = "mortise 1";
+
+/// A text of several lines: the values may have any bytes but the end of a line.
+std::string line(std::string text) {
+    constexpr std::size_t line_max = 1'024;
+    text.resize(std::min(text.size(), line_max));
+    for (auto& c : text)
+        c = c == '\n' ? ' ' : c;
+    return text + '\n';
+}
+
+}  // namespace
+
+// The C client would look names up in the middle of the event loop.
+asio::awaitable<result<std::string>> zookeeper_link::addresses() {
+    std::string all;
+    std::string why;
+    for (const auto& each : config_.servers) {
+        asio::ip::tcp::resolver resolver(strand());
+        const auto service = std::to_string(each.port);
+        auto resolving = resolver.async_resolve(each.host, service, coro::detail::with_code);
+        const auto found = co_await std::move(resolving);
+        if (const auto& failed = std::get<0>(found)) {
+            why = each.host + ": " + failed.message();
+            continue;
+        }
+        for (const auto& place : std::get<1>(found)) {
+            const auto address = place.endpoint().address();
+            const auto text = address.to_string();
+            if (!all.empty())
+                all += ',';
+            all += (address.is_v6() ? '[' + text + ']' : text) + ':' + service;
+        }
+    }
+    if (all.empty())
+        co_return remember(errc::store_unavailable, why);
+    co_return all;
+}
+
+asio::awaitable<error_code> zookeeper_link::open_connection() {
+    const auto kept = std::static_pointer_cast<zookeeper_link>(shared_from_this());
+    const std::weak_ptr weak(kept);
+    decided_.emplace(strand());
+    auto resolving = addresses();
+    const auto servers = co_await std::move(resolving);
+    if (!servers)
+        co_return servers.error();
+    zk_handle::config how;
+    how.servers = *servers;
+    const auto ttl = session().ttl;
+    // A lease needs the time-out of two heartbeats and a read more (docs/adr/0039.md).
+    how.timeout = ttl + ttl * 2 / 3 + 2 * config_.tick;
+    if (!config_.user.empty())
+        how.login = config_.user + ':' + config_.password;
+    const auto mine = std::make_shared<std::weak_ptr<zk_handle>>();
+    zk_handle::listener to;
+    to.changed = [weak, mine](zk_state now) {
+        const auto self = weak.lock();
+        if (self && self->handle_ == mine->lock())
+            self->changed(now);
+    };
+    to.seen = [weak, mine](const zk_event& event) {
+        const auto self = weak.lock();
+        if (self && self->handle_ == mine->lock() && self->to_.seen)
+            self->to_.seen(event);
+    };
+    to.remembered = [weak](std::string text) {
+        if (const auto self = weak.lock())
+            self->remember({}, std::move(text));
+    };
+    handle_ = std::make_shared<zk_handle>(strand(), time(), std::move(how), std::move(to));
+    *mine = handle_;
+    if (const error_code failed = handle_->open())
+        co_return failed;
+    open_alarm_.set(*time(), strand(), now() + config_.connect_max, [weak] {
+        if (const auto self = weak.lock())
+            self->decided_->set();
+    });
+    const auto opened = handle_;
+    auto waiting = decided_->async_wait(coro::detail::with_code);
+    co_await std::move(waiting);
+    open_alarm_.cancel();
+    if (handle_ != opened)
+        co_return errc::store_unavailable;
+    if (opened->state() == zk_state::refused)
+        co_return remember(errc::access_denied, "the servers refuse this user");
+    if (opened->state() != zk_state::connected)
+        co_return errc::store_unavailable;  // The client has said why.
+    co_return error_code();
+}
+
+asio::awaitable<error_code> zookeeper_link::visit() {
+    const auto kept = shared_from_this();
+    auto opening = open_connection();
+    if (const error_code failed = co_await std::move(opening))
+        co_return failed;
+    usable_ = true;
+    auto reading = read_store();
+    co_return co_await std::move(reading);
+}
+
+asio::awaitable<result<resumed>> zookeeper_link::prove() {
+    const auto by = handle_;
+    if (!by)
+        co_return error_code(errc::store_unavailable);
+    const auto since = by->connecting_since();
+    timeout_ = by->timeout();
+    proof_ = session_proof(config_.tick);
+    proof_.connected(since);
+    usable_ = true;
+    if (timeout_ < session().ttl)
+        co_return remember(
+            errc::ttl_too_long,
+            "the servers keep a session for " + std::to_string(timeout_.count()) +
+                " ms at most: raise maxSessionTimeout"
+        );
+    auto reading = read_store();
+    if (const error_code failed = co_await std::move(reading))
+        co_return failed;
+    const auto made = create(session_path(), session_text(), kind::ephemeral);
+    auto taking = made->take();
+    const auto answer = co_await std::move(taking);
+    if (answer.failed)
+        co_return meaning_of(answer.failed);
+    constexpr int epoch_bits = 32;
+    constexpr std::uint64_t epoch_end = 1U << 21U;
+    if (answer.stat.created >> epoch_bits >= epoch_end)
+        co_return remember(
+            errc::unsupported, "the ensemble has changed its leader too often: tokens have an end"
+        );
+    beaten_at_ = answer.stat.created_at;
+    beaten_here_ = now();
+    resumed reply;
+    reply.sent = since;
+    reply.incarnation = store_;
+    reply.domain = domain_;
+    expect_beat(since, since);
+    co_return reply;
+}
+
+std::string zookeeper_link::session_text() const {
+    const auto& own = session();
+    return line(std::to_string(own.ttl.count())) + line(std::to_string(own.pid)) +
+           line(own.host) + line(own.label);
+}
+
+asio::awaitable<error_code> zookeeper_link::read_store() {
+    const auto path = config_.root + "/store";
+    for (int attempt = 0;; ++attempt) {
+        const auto asked = get(path);
+        auto taking = asked->take();
+        const auto answer = co_await std::move(taking);
+        if (answer.failed == zk_code::no_node && attempt == 0) {
+            auto making = make_root();
+            if (const error_code failed = co_await std::move(making))
+                co_return failed;
+            continue;
+        }
+        if (answer.failed)
+            co_return meaning_of(answer.failed);
+        std::istringstream lines(answer.data);
+        std::string first;
+        std::string id;
+        std::string domain;
+        std::getline(lines, first);
+        std::getline(lines, id);
+        std::getline(lines, domain);
+        const auto parsed = parse_hex_id(id);
+        const auto known = parse_store_domain(domain);
+        if (first != format && first.starts_with("mortise"))
+            co_return remember(errc::newer_format, "its nodes are of a newer mortise");
+        if (first != format || !parsed || !known)
+            co_return remember(errc::not_a_store, path + " is not of mortise");
+        if (!config_.domain.empty() && domain != config_.domain)
+            co_return remember(errc::bad_config, "the store has the domain " + domain);
+        store_ = *parsed;
+        domain_ = *known;
+        co_return error_code();
+    }
+}
+
+// Others may make the same nodes at the same time.
+asio::awaitable<error_code> zookeeper_link::make_root() {
+    const auto id = random_id::draw();
+    const auto domain =
+        config_.domain.empty() ? "zk:" + id.text().substr(0, 16) : config_.domain;
+    std::vector<zk_reply_ptr> replies;
+    for (auto end = config_.root.find('/', 1);; end = config_.root.find('/', end + 1)) {
+        replies.push_back(create(config_.root.substr(0, end), "", kind::persistent));
+        if (end == std::string::npos)
+            break;
+    }
+    for (const auto& each : {locks_path(), sessions_path(), breaks_path()})
+        replies.push_back(create(each, "", kind::persistent));
+    replies.push_back(create(
+        config_.root + "/store", line(format) + line(id.text()) + line(domain), kind::persistent
+    ));
+    error_code failed;
+    for (const auto& each : replies) {
+        auto taking = each->take();
+        const auto answer = co_await std::move(taking);
+        if (answer.failed && answer.failed != zk_code::node_exists && !failed)
+            failed = meaning_of(answer.failed);
+    }
+    co_return failed;
+}
+
+}  // namespace mortise::store_detail
