@@ -2,7 +2,7 @@
 #ifndef MORTISE_TESTS_CONFORMANCE_MYSQL_HARNESS_HPP
 #define MORTISE_TESTS_CONFORMANCE_MYSQL_HARNESS_HPP
 
-#include "conformance/sql_server_harness.hpp"
+#include "conformance/proxied_server_harness.hpp"
 #include "mortise/store/mysql.hpp"
 #include "support/eventually.hpp"
 #include "support/mariadb_server.hpp"
@@ -17,10 +17,10 @@
 namespace mortise::test {
 
 /// The store at a real MariaDB server; each harness has a database of its own.
-class mysql_harness : public sql_server_harness {
+class mysql_harness : public proxied_server_harness {
 public:
     mysql_harness()
-        : sql_server_harness(shared_mariadb().port(), &make_mysql_reader),
+        : proxied_server_harness(shared_mariadb().port(), &make_mysql_reader),
           database_(shared_mariadb().create_database("store")) {}
     ~mysql_harness() override {
         end_proxy();  // A bell that still waits would keep its tables.
@@ -30,8 +30,9 @@ public:
     static store_abilities abilities() {
         mysql_store_config config;
         config.server.database = "none";
-        auto all = sql_server_harness::abilities(*make_mysql_store(std::move(config)));
+        auto all = proxied_server_harness::abilities(*make_mysql_store(std::move(config)));
         all.restarts = true;
+        all.simulated_elsewhere = true;  // sql_model_test.cpp
         return all;
     }
 
@@ -63,7 +64,7 @@ public:
 
     // A bell that does not wait yet reads by itself what it was not told.
     void lose_pushes(std::size_t count) override {
-        sql_server_harness::lose_pushes(count);
+        proxied_server_harness::lose_pushes(count);
         const auto all_wait = [this] {
             poll();
             return shared_mariadb().run(

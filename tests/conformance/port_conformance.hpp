@@ -85,8 +85,7 @@ class StoreRules : public testing::TestWithParam<harness_factory> {
 public:
     static bool fits(const store_abilities& of) {
         const auto& traits = of.traits;
-        return traits.fair && traits.push && traits.sessions && traits.shared && traits.permits &&
-               traits.hold_max;
+        return traits.fair && traits.push && traits.sessions && traits.shared && traits.permits;
     }
 };
 

@@ -2,7 +2,7 @@
 #ifndef MORTISE_TESTS_CONFORMANCE_POSTGRES_HARNESS_HPP
 #define MORTISE_TESTS_CONFORMANCE_POSTGRES_HARNESS_HPP
 
-#include "conformance/sql_server_harness.hpp"
+#include "conformance/proxied_server_harness.hpp"
 #include "mortise/store/postgres.hpp"
 #include "support/postgres_server.hpp"
 
@@ -13,9 +13,9 @@
 namespace mortise::test {
 
 /// The PostgreSQL store at a real server; each harness has a schema of its own.
-class postgres_harness : public sql_server_harness {
+class postgres_harness : public proxied_server_harness {
 public:
-    postgres_harness() : sql_server_harness(shared_postgres().port(), &make_postgres_reader) {
+    postgres_harness() : proxied_server_harness(shared_postgres().port(), &make_postgres_reader) {
         static std::atomic<int> count = 0;
         schema_ = "t" + std::to_string(++count);
     }
@@ -26,7 +26,10 @@ public:
     }
 
     static store_abilities abilities() {
-        return sql_server_harness::abilities(*make_postgres_store(postgres_store_config()));
+        auto all =
+            proxied_server_harness::abilities(*make_postgres_store(postgres_store_config()));
+        all.simulated_elsewhere = true;  // sql_model_test.cpp
+        return all;
     }
 
     std::unique_ptr<store> make_store() override {

@@ -2,7 +2,7 @@
 #ifndef MORTISE_TESTS_CONFORMANCE_ZOOKEEPER_HARNESS_HPP
 #define MORTISE_TESTS_CONFORMANCE_ZOOKEEPER_HARNESS_HPP
 
-#include "conformance/real_time_harness.hpp"
+#include "conformance/proxied_server_harness.hpp"
 #include "mortise/store/zookeeper.hpp"
 #include "support/zookeeper_server.hpp"
 #include "support/zookeeper_tree.hpp"
@@ -10,33 +10,33 @@
 #include <chrono>
 #include <memory>
 #include <string>
-#include <utility>
+#include <string_view>
 
 namespace mortise::test {
 
 /// The store at a real ZooKeeper server; each harness has a root of its own.
-class zookeeper_harness : public real_time_harness {
+class zookeeper_harness : public proxied_server_harness {
 public:
-    zookeeper_harness() : root_(new_root()), tree_(shared_zookeeper().address()) {}
+    zookeeper_harness()
+        : proxied_server_harness(port_of_server(), &make_zookeeper_reader),
+          root_(new_root()),
+          tree_(shared_zookeeper().address()) {}
+    ~zookeeper_harness() override { end_proxy(); }
 
     static store_abilities abilities() {
-        store_abilities all;
-        all.traits = make_zookeeper_store(zookeeper_store_config())->traits();
-        all.loses_replies = all.lives_anywhere = true;
+        auto all = proxied_server_harness::abilities(
+            *make_zookeeper_store(zookeeper_store_config())
+        );
+        all.loses_pushes = all.sees_death = false;
         return all;
     }
 
-    std::chrono::milliseconds ttl() const override { return std::chrono::seconds(2); }
-    std::chrono::milliseconds short_ttl() const override { return std::chrono::milliseconds(600); }
-
     std::unique_ptr<store> make_store() override {
-        return make_detachable(make_zookeeper_store(config()), line());
-    }
-
-    zookeeper_store_config config() const {
-        auto config = parse_zookeeper_url("zookeeper://" + shared_zookeeper().address() + root_);
+        zookeeper_store_config config;
+        config.servers = {{"127.0.0.1", port()}};
+        config.root = root_;
         config.tick = std::chrono::milliseconds(100);
-        return config;
+        return make_detachable(make_zookeeper_store(std::move(config)), line());
     }
 
     // Counts sessions, holders and waiters.
@@ -48,9 +48,27 @@ public:
     }
     std::string left() override { return tree_.text(root_); }
 
-    bool messages_are_hints() const override { return true; }
+    bool pushes_are_hints() const override { return true; }
+    // Whoever waits has a token already.
+    bool draws_when_contended() const override { return false; }
+
+protected:
+    // All but heartbeats and what concerns a lock.
+    bool opens(std::string_view command) const override {
+        constexpr std::size_t type_at = 11;  // behind a length, a number, and three zeros
+        constexpr char set_data = 5;
+        const bool beats = command.find("/sessions/") != std::string_view::npos &&
+                           command.size() > type_at && command[type_at] == set_data;
+        return !beats && command.find("/locks/") == std::string_view::npos;
+    }
+    // A connection never repeats a request.
+    bool may_come_twice(std::string_view) const override { return false; }
 
 private:
+    static std::uint16_t port_of_server() {
+        const auto address = shared_zookeeper().address();
+        return static_cast<std::uint16_t>(std::stoi(address.substr(address.find(':') + 1)));
+    }
     static std::string new_root() {
         static int number = 0;
         return "/store" + std::to_string(++number);

@@ -56,6 +56,10 @@ std::unique_ptr<message_reader> make_postgres_reader();
 /// push.
 std::unique_ptr<message_reader> make_mysql_reader();
 
+/// At ZooKeeper: each request is a command. What a watch has seen is no push that could be lost: it
+/// comes before the answers that show it, or is told by the next connection.
+std::unique_ptr<message_reader> make_zookeeper_reader();
+
 }  // namespace mortise::test
 
 #endif

@@ -16,8 +16,8 @@ zookeeper_tree::zookeeper_tree(std::string servers, std::string login)
           context_.get_executor(),
           time_,
           handle::config{std::move(servers), std::chrono::seconds(2), std::move(login)},
-          handle::listener{
-              [](auto) {}, [](const auto&) {}, [](auto) {}}  // It asks again, and watches nothing.
+          handle::listener{[](auto) {}, [](const auto&) {}, [](auto) {}}
+          // It asks again, and watches nothing.
       )) {
     if (const auto failed = handle_->open())
         throw std::runtime_error("no client of ZooKeeper: " + failed.message());

@@ -31,7 +31,8 @@ std::optional<Number> number_in(std::string_view text, int base) noexcept {
 
 std::string hex_digits(std::uint64_t value) {
     std::array<char, request_digits> digits;
-    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value, hexadecimal);
+    const auto end =
+        std::to_chars(digits.data(), digits.data() + digits.size(), value, hexadecimal);
     const std::string text(digits.data(), end.ptr);
     return std::string(request_digits - text.size(), '0') + text;
 }

@@ -48,7 +48,8 @@ asio::awaitable<result<std::vector<store_finding>>> zookeeper_views::examine() {
         verdict::holds,
         "tokens",
         "They are numbers of the ensemble's transactions, and grow as long as its data is kept; "
-        "this is epoch " + std::to_string(epoch) + " of 2097152."
+        "this is epoch " +
+            std::to_string(epoch) + " of 2097152."
     ));
     const auto timeout = link_->timeout().count();
     all.push_back(finding(
@@ -87,9 +88,7 @@ asio::awaitable<result<std::vector<store_finding>>> zookeeper_views::examine() {
                   "Whoever reaches the servers may delete the nodes of locks: name a user and a "
                   "password, for digest authentication."
               )
-            : finding(
-                  verdict::holds, "rights", "Only this user may touch the nodes of the store."
-              )
+            : finding(verdict::holds, "rights", "Only this user may touch the nodes of the store.")
     );
     co_return all;
 }

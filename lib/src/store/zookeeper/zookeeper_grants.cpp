@@ -123,7 +123,7 @@ void zookeeper_locks::see(const zk_event& event) {
     own_request& mine = found->second;
     if (mine.mode == lock_mode::exclusive()) {
         grant_to(*lock, mine, mine.created, 0);
-        tell(store_event::kind::granted, mine);
+        tell(store_event::kind::granted, mine, mine.contended);
     }
     watch(*name, mine);
     if (mine.granted && wants_list(*lock))
@@ -154,8 +154,8 @@ asio::awaitable<void> zookeeper_locks::run_refresh(
         const auto started = start_reading(name, wants_list(*lock), wants_text(*lock));
         auto finishing = finish_reading(name, started);
         const auto state = co_await std::move(finishing);
-        if (state)
-            judge_all(name);
+        if (state && judge_all(name))
+            asio::co_spawn(link_->executor(), run_advance(self, name), asio::detached);
         lock = find_lock(name);
         if (!lock)
             co_return;
@@ -164,11 +164,11 @@ asio::awaitable<void> zookeeper_locks::run_refresh(
     }
 }
 
-// Draws the conclusions from what was read.
-void zookeeper_locks::judge_all(const std::string& name) {
+// Draws the conclusions from what was read. @return whether somebody is due that must be granted.
+bool zookeeper_locks::judge_all(const std::string& name) {
     auto* const lock = find_lock(name);
     if (!lock)
-        return;
+        return false;
     const auto& seen = lock->seen;
     const auto& own = link_->own_id();
     std::vector<request_id> gone;
@@ -184,7 +184,7 @@ void zookeeper_locks::judge_all(const std::string& name) {
         if (!mine.granted && seen.holds(place)) {
             const bool reads = mine.mode == lock_mode::shared();
             grant_to(*lock, mine, reads ? seen.phase() : mine.created, seen.slot_of(place));
-            tell(store_event::kind::granted, mine);
+            tell(store_event::kind::granted, mine, mine.contended);
             watch(name, mine);
         } else if (!mine.granted) {
             due = due || seen.is_due(place);
@@ -192,11 +192,11 @@ void zookeeper_locks::judge_all(const std::string& name) {
             if (!mine.watched || moved)
                 watch(name, mine);
         }
-        if (mine.granted && !mine.contended && (seen.others_wait(own) || lock->tried)) {
-            mine.contended = true;
+        const bool before = std::exchange(mine.contended, mine.granted && seen.others_wait(own));
+        if (mine.granted && !before && (mine.contended || lock->tried)) {
             if (!mine.asking) {
                 ++changes_;
-                tell(store_event::kind::contended, mine);
+                tell(store_event::kind::contended, mine, true);
             }
         }
         // The watch on the children ends with that, by which it would learn of its end.
@@ -204,13 +204,12 @@ void zookeeper_locks::judge_all(const std::string& name) {
             watch(name, mine);
     }
     lock->tried = false;
-    if (due)
-        asio::co_spawn(link_->executor(), run_advance(shared_from_this(), name), asio::detached);
     for (const auto id : gone) {
         ++changes_;
         drop(name, id);
         link_->tell_look_again();
     }
+    return due;
 }
 
 asio::awaitable<void> zookeeper_locks::run_advance(
@@ -280,7 +279,7 @@ void zookeeper_locks::read_grant(const own_lock& lock, own_request& mine, const 
         base = phase != 0 ? phase : base;
     }
     grant_to(*find_lock(lock.name), mine, base, slot);
-    tell(store_event::kind::granted, mine);
+    tell(store_event::kind::granted, mine, mine.contended);
 }
 
 // Others wait behind the node, as far as is known: who stood before it is gone, or holds, too.
@@ -305,7 +304,7 @@ void zookeeper_locks::grant_to(
         ++changes_;
 }
 
-void zookeeper_locks::tell(store_event::kind type, const own_request& mine) {
+void zookeeper_locks::tell(store_event::kind type, const own_request& mine, bool contended) {
     if (mine.asking)
         return;
     store_event event;
@@ -313,7 +312,7 @@ void zookeeper_locks::tell(store_event::kind type, const own_request& mine) {
     event.id = mine.id;
     event.token = token_of(mine);
     event.slot = mine.slot;
-    event.contended = mine.contended;
+    event.contended = contended;
     link_->tell_owner(event);
 }
 
@@ -400,7 +399,7 @@ zookeeper_locks::grant_due(std::string name, lock_state state, std::string witho
                 continue;
             const bool reads = each.node.mode == lock_mode::shared();
             grant_to(*lock, *mine, reads ? state.phase() : mine->created, each.slot);
-            tell(store_event::kind::granted, *mine);
+            tell(store_event::kind::granted, *mine, mine->contended);
         }
         if (more)
             asio::co_spawn(
@@ -413,8 +412,7 @@ zookeeper_locks::grant_due(std::string name, lock_state state, std::string witho
 }
 
 // The number of the transaction that made a node; zero: it is gone.
-asio::awaitable<result<std::uint64_t>>
-zookeeper_locks::base_of(std::string name, queue_node node) {
+asio::awaitable<result<std::uint64_t>> zookeeper_locks::base_of(std::string name, queue_node node) {
     if (node.session == link_->own_id()) {
         const auto* const mine = find(name, node.request);
         if (mine && mine->created != 0)

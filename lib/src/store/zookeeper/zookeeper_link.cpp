@@ -93,7 +93,7 @@ void zookeeper_link::connected_again() {
     timeout_ = std::min(timeout_, handle_->timeout());
     proof_.connected(handle_->connecting_since());
     usable_ = true;
-    set(session_path(), session_text());
+    write_session();
     if (to_.reconnected)
         to_.reconnected();
     came_back(incarnation());
@@ -150,9 +150,7 @@ error_code zookeeper_link::meaning_of(const error_code& failed) {
         return errc::session_lost;
     case zk_code::no_auth:
     case zk_code::auth_failed:
-        return remember(
-            errc::access_denied, "the servers refuse this user: " + failed.message()
-        );
+        return remember(errc::access_denied, "the servers refuse this user: " + failed.message());
     case zk_code::invalid_state:
         return over_ ? errc::session_lost : errc::store_unavailable;
     default:
@@ -180,8 +178,7 @@ zk_reply_ptr zookeeper_link::ask(Send send) {
     return reply;
 }
 
-zk_reply_ptr
-zookeeper_link::create(const std::string& path, const std::string& data, kind type) {
+zk_reply_ptr zookeeper_link::create(const std::string& path, const std::string& data, kind type) {
     return ask([&](zk_handle& on, zk_handle::replied then) {
         on.create(path, data, type, std::move(then));
     });
@@ -200,9 +197,8 @@ zk_reply_ptr zookeeper_link::set(const std::string& path, const std::string& dat
 }
 
 zk_reply_ptr zookeeper_link::get(const std::string& path, bool watch) {
-    return ask([&](zk_handle& on, zk_handle::replied then) {
-        on.get(path, watch, std::move(then));
-    });
+    return ask([&](zk_handle& on, zk_handle::replied then) { on.get(path, watch, std::move(then)); }
+    );
 }
 
 zk_reply_ptr zookeeper_link::list(const std::string& path, bool watch) {
@@ -244,7 +240,7 @@ asio::awaitable<result<heartbeat>> zookeeper_link::beat() {
     const bool sends = usable_;
     if (sends)
         proof_.beat_sent(reply.sent);
-    const auto asked = set(session_path(), session_text());
+    const auto asked = write_session();
     auto taking = asked->take();
     const auto answer = co_await std::move(taking);
     if (over_ || answer.failed == zk_code::no_node) {

@@ -72,6 +72,9 @@ public:
     zk_reply_ptr list(const std::string& path, bool watch = false);
     zk_reply_ptr change(std::vector<zk_step> steps);
 
+    /// Writes the node of the session, as heartbeats do.
+    zk_reply_ptr write_session() { return set(session_path(), session_text()); }
+
     /// What a failure of an operation means to the client.
     error_code meaning_of(const error_code& failed);
     error_code note(const error_code& why, std::string text) {
@@ -125,7 +128,7 @@ private:
     std::chrono::milliseconds timeout_{0};  ///< Of the session at the servers.
     token_domain domain_;
     random_id store_;
-    std::int64_t beaten_at_ = 0;   ///< The time of day at the servers of the last heartbeat.
+    std::int64_t beaten_at_ = 0;  ///< The time of day at the servers of the last heartbeat.
     clock::time_point beaten_here_;
 };
 

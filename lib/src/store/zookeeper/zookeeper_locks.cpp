@@ -111,7 +111,7 @@ asio::awaitable<result<answer>> zookeeper_locks::ask(const lock_request& wish) {
             const own_request& mine = each.second;
             return !mine.granted || mine.mode == lock_mode::exclusive();
         });
-    if (!wish.queue && in_vain)
+    if (!wish.queue && in_vain && wish.mode.capacity() == 0)
         co_return answer{};
     lock.requests.try_emplace(wish.id, wish.id, wish.mode).first->second.asking = true;
     auto entering = enter(name, wish.id);
@@ -210,8 +210,7 @@ asio::awaitable<error_code> zookeeper_locks::enter(const std::string& name, requ
 }
 
 // A request whose answer was lost, or that is repeated.
-asio::awaitable<error_code>
-zookeeper_locks::ask_again(const std::string& name, request_id id) {
+asio::awaitable<error_code> zookeeper_locks::ask_again(const std::string& name, request_id id) {
     auto finding = find_node(name, id);
     if (const error_code failed = co_await std::move(finding))
         co_return failed;
@@ -220,8 +219,7 @@ zookeeper_locks::ask_again(const std::string& name, request_id id) {
 }
 
 // Finds a node by the session and the request in its name; forgets a request that has none.
-asio::awaitable<error_code>
-zookeeper_locks::find_node(const std::string& name, request_id id) {
+asio::awaitable<error_code> zookeeper_locks::find_node(const std::string& name, request_id id) {
     auto seeing = read(name, false, true);
     const auto state = co_await std::move(seeing);
     if (!state)
@@ -305,8 +303,7 @@ asio::awaitable<result<bool>> zookeeper_locks::leave(std::string name, request_i
 }
 
 // Deletes the node and grants to the next one, in one step.
-asio::awaitable<result<bool>>
-zookeeper_locks::pass_on(const std::string& name, request_id id) {
+asio::awaitable<result<bool>> zookeeper_locks::pass_on(const std::string& name, request_id id) {
     constexpr int attempts_max = 100;
     for (int attempt = 0; attempt < attempts_max; ++attempt) {
         const auto* const mine = find(name, id);
@@ -425,7 +422,10 @@ asio::awaitable<result<session_view>> zookeeper_locks::look() {
             if (const error_code failed = co_await std::move(finding))
                 co_return failed;
         }
-        judge_all(names[i]);
+        if (judge_all(names[i])) {
+            auto advancing = run_advance(kept, names[i]);
+            co_await std::move(advancing);
+        }
     }
     session_view view;
     view.changes = changes_;
@@ -452,9 +452,11 @@ asio::awaitable<result<session_view>> zookeeper_locks::look() {
 asio::awaitable<error_code> zookeeper_locks::end() {
     const auto kept = shared_from_this();
     std::vector<std::pair<std::string, request_id>> all;
-    for (const auto& [name, lock] : locks_) {
-        for (const auto& [id, mine] : lock.requests)
+    for (auto& [name, lock] : locks_) {
+        for (auto& [id, mine] : lock.requests) {
+            mine.leaving = true;
             all.emplace_back(name, id);
+        }
     }
     for (const auto& [name, id] : all) {
         auto withdrawing = withdraw(name, id);

@@ -50,9 +50,9 @@ private:
 
         const request_id id;
         const lock_mode mode;
-        std::string node;  ///< Empty: not known yet, nor whether it is there.
-        std::string before;    ///< The node before it that is watched.
-        bool watched = false;  ///< Both watches are set, or were set and have told.
+        std::string node;        ///< Empty: not known yet, nor whether it is there.
+        std::string before;      ///< The node before it that is watched.
+        bool watched = false;    ///< Both watches are set, or were set and have told.
         std::uint64_t base = 0;  ///< Of its token; of a reader that of the phase.
         std::uint64_t created = 0;
         std::uint32_t slot = 0;
@@ -114,7 +114,7 @@ private:
     void refresh(const std::string& name);
     asio::awaitable<void> run_refresh(std::shared_ptr<zookeeper_locks> self, std::string name);
     asio::awaitable<void> run_advance(std::shared_ptr<zookeeper_locks> self, std::string name);
-    void judge_all(const std::string& name);
+    bool judge_all(const std::string& name);
     void watch(const std::string& name, own_request& mine);
     asio::awaitable<void> run_watch(
         std::shared_ptr<zookeeper_locks> self,
@@ -126,7 +126,7 @@ private:
     void read_grant(const own_lock& lock, own_request& mine, const std::string& text);
     void grant_to(own_lock& lock, own_request& mine, std::uint64_t base, std::uint32_t slot);
     bool others_behind(const own_lock& lock, const own_request& mine) const;
-    void tell(store_event::kind type, const own_request& mine);
+    void tell(store_event::kind type, const own_request& mine, bool contended);
     asio::awaitable<lock_turn> turn(std::string name) {
         return turns_->take(link_->executor(), std::move(name));
     }

@@ -158,8 +158,8 @@ asio::awaitable<result<resumed>> zookeeper_link::prove() {
 
 std::string zookeeper_link::session_text() const {
     const auto& own = session();
-    return line(std::to_string(own.ttl.count())) + line(std::to_string(own.pid)) +
-           line(own.host) + line(own.label);
+    return line(std::to_string(own.ttl.count())) + line(std::to_string(own.pid)) + line(own.host) +
+           line(own.label);
 }
 
 asio::awaitable<error_code> zookeeper_link::read_store() {
@@ -200,8 +200,7 @@ asio::awaitable<error_code> zookeeper_link::read_store() {
 // Others may make the same nodes at the same time.
 asio::awaitable<error_code> zookeeper_link::make_root() {
     const auto id = random_id::draw();
-    const auto domain =
-        config_.domain.empty() ? "zk:" + id.text().substr(0, 16) : config_.domain;
+    const auto domain = config_.domain.empty() ? "zk:" + id.text().substr(0, 16) : config_.domain;
     std::vector<zk_reply_ptr> replies;
     for (auto end = config_.root.find('/', 1);; end = config_.root.find('/', end + 1)) {
         replies.push_back(create(config_.root.substr(0, end), "", kind::persistent));

@@ -11,10 +11,10 @@
 namespace mortise {
 namespace {
 
+using std::chrono::milliseconds;
 using store_detail::zookeeper_link;
 using store_detail::zookeeper_locks;
 using store_detail::zookeeper_views;
-using std::chrono::milliseconds;
 
 class zookeeper_store final : public store {
 public:

@@ -46,8 +46,7 @@ asio::awaitable<result<lock_state>> zookeeper_views::read(std::string name) {
 }
 
 // A session that ends meanwhile has no node any more, and those of its requests go with it.
-asio::awaitable<result<party_view>>
-zookeeper_views::party_of(session_id session, parties& known) {
+asio::awaitable<result<party_view>> zookeeper_views::party_of(session_id session, parties& known) {
     const auto id = session.text();
     if (const auto found = known.find(id); found != known.end())
         co_return found->second;
@@ -92,9 +91,8 @@ zookeeper_views::see(std::string name, std::size_t queue_max, parties& known) {
         auto taking = asked->take();
         const auto answer = co_await std::move(taking);
         party->mode = nodes[i].mode;
-        party->age = std::max(
-            milliseconds(0), link_->server_time() - milliseconds(answer.stat.created_at)
-        );
+        party->age =
+            std::max(milliseconds(0), link_->server_time() - milliseconds(answer.stat.created_at));
         if (!holds) {
             found.view.waiters.push_back(std::move(*party));
             continue;
@@ -102,8 +100,7 @@ zookeeper_views::see(std::string name, std::size_t queue_max, parties& known) {
         const bool reads = nodes[i].mode == lock_mode::shared();
         const auto base = reads ? state->phase() : answer.stat.created;
         party->slot = state->slot_of(i);
-        party->token = {
-            base << fencing_token::sequence_bits, link_->domain().of_slot(party->slot)};
+        party->token = {base << fencing_token::sequence_bits, link_->domain().of_slot(party->slot)};
         found.view.holders.push_back(std::move(*party));
         found.holders.push_back(nodes[i].name);
     }
@@ -144,14 +141,21 @@ zookeeper_views::inspect(std::string name, std::size_t queue_max) {
     co_return view;
 }
 
+// A lock may change after the call and before the watch on it is set. The number of the write that
+// comes first tells that.
 asio::awaitable<error_code> watch_all(std::shared_ptr<zookeeper_link> link) {
     const auto folder = link->locks_path();
     link->begin_to_watch();
+    const auto begun = link->write_session();
     const auto asked = link->list(folder, true);
     auto taking = asked->take();
     const auto answer = co_await std::move(taking);
     if (answer.failed)
         co_return link->meaning_of(answer.failed);
+    auto beginning = begun->take();
+    const auto beginning_answer = co_await std::move(beginning);
+    if (beginning_answer.failed)
+        co_return link->meaning_of(beginning_answer.failed);
     std::vector<zk_reply_ptr> replies;
     for (const auto& each : answer.children)
         replies.push_back(link->list(folder + '/' + each, true));
@@ -160,6 +164,8 @@ asio::awaitable<error_code> watch_all(std::shared_ptr<zookeeper_link> link) {
         const auto listed = co_await std::move(listing);
         if (listed.failed && listed.failed != zk_code::no_node)
             co_return link->meaning_of(listed.failed);
+        if (listed.stat.children_changed > beginning_answer.stat.modified)
+            link->tell_changed();
     }
     co_return error_code();
 }

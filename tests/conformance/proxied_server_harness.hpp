@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef MORTISE_TESTS_CONFORMANCE_SQL_SERVER_HARNESS_HPP
-#define MORTISE_TESTS_CONFORMANCE_SQL_SERVER_HARNESS_HPP
+#ifndef MORTISE_TESTS_CONFORMANCE_PROXIED_SERVER_HARNESS_HPP
+#define MORTISE_TESTS_CONFORMANCE_PROXIED_SERVER_HARNESS_HPP
 
 #include "conformance/real_time_harness.hpp"
 #include "support/message_proxy.hpp"
@@ -11,16 +11,15 @@
 
 namespace mortise::test {
 
-/// A store at a real database server. Stores that are made after a fault of the network was first
+/// A store at a real server. Stores that are made after a fault of the network was first
 /// asked for reach the server by a proxy.
-class sql_server_harness : public real_time_harness {
+class proxied_server_harness : public real_time_harness {
 public:
     static store_abilities abilities(const store& any) {
         store_abilities all;
         all.traits = any.traits();  // needs no server
         all.loses_replies = all.loses_pushes = all.spoils = all.silences = true;
         all.lives_anywhere = all.sees_death = true;
-        all.simulated_elsewhere = true;  // sql_model_test.cpp
         return all;
     }
 
@@ -50,7 +49,7 @@ protected:
     using kind = message_proxy::kind;
     using deed = message_proxy::deed;
 
-    sql_server_harness(std::uint16_t port, message_proxy::make_reader make)
+    proxied_server_harness(std::uint16_t port, message_proxy::make_reader make)
         : server_port_(port), make_reader_(make) {}
 
     /// Where a new store finds the server.
