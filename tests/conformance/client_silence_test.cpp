@@ -39,7 +39,7 @@ end_in_peace(store_harness& harness, lock_client& one, lock_client& other, std::
         newest = again.token().value;
         co_await again.async_release();
     }
-    co_await pause(harness, harness.ttl());
+    co_await pause(harness, harness.lifetime());
     co_await one.async_stop();
     co_await other.async_stop();
 }

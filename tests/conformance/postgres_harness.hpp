@@ -26,8 +26,7 @@ public:
     }
 
     static store_abilities abilities() {
-        auto all =
-            proxied_server_harness::abilities(*make_postgres_store(postgres_store_config()));
+        auto all = proxied_server_harness::abilities(*make_postgres_store(postgres_store_config()));
         all.simulated_elsewhere = true;  // sql_model_test.cpp
         return all;
     }

@@ -63,6 +63,8 @@ public:
 
     /// A TTL that is short for this store's kind of time, and long enough not to run out by chance.
     virtual std::chrono::milliseconds ttl() const = 0;
+    /// How long a session without heartbeats may be there.
+    virtual std::chrono::milliseconds lifetime() const { return ttl(); }
     /// A TTL for sweeps that wait for the end of many sessions, and allow for one that ends early.
     virtual std::chrono::milliseconds short_ttl() const { return ttl(); }
 

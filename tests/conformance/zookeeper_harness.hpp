@@ -24,9 +24,8 @@ public:
     ~zookeeper_harness() override { end_proxy(); }
 
     static store_abilities abilities() {
-        auto all = proxied_server_harness::abilities(
-            *make_zookeeper_store(zookeeper_store_config())
-        );
+        auto all =
+            proxied_server_harness::abilities(*make_zookeeper_store(zookeeper_store_config()));
         all.loses_pushes = all.sees_death = false;
         return all;
     }
@@ -38,6 +37,9 @@ public:
         config.tick = std::chrono::milliseconds(100);
         return make_detachable(make_zookeeper_store(std::move(config)), line());
     }
+
+    // The servers keep a session for longer than its leases are held.
+    std::chrono::milliseconds lifetime() const override { return 2 * ttl(); }
 
     // Counts sessions, holders and waiters.
     std::size_t residue() override {
@@ -53,13 +55,13 @@ public:
     bool draws_when_contended() const override { return false; }
 
 protected:
-    // All but heartbeats and what concerns a lock.
+    // What reads or makes the root, and makes the node of a session.
     bool opens(std::string_view command) const override {
         constexpr std::size_t type_at = 11;  // behind a length, a number, and three zeros
-        constexpr char set_data = 5;
-        const bool beats = command.find("/sessions/") != std::string_view::npos &&
-                           command.size() > type_at && command[type_at] == set_data;
-        return !beats && command.find("/locks/") == std::string_view::npos;
+        constexpr char create = 15;
+        const bool makes = command.size() > type_at && command[type_at] == create;
+        return command.find("/store") != std::string_view::npos ||
+               (makes && command.find("/locks/") == std::string_view::npos);
     }
     // A connection never repeats a request.
     bool may_come_twice(std::string_view) const override { return false; }
@@ -71,7 +73,7 @@ private:
     }
     static std::string new_root() {
         static int number = 0;
-        return "/store" + std::to_string(++number);
+        return "/test" + std::to_string(++number);
     }
 
     const std::string root_;

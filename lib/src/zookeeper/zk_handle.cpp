@@ -192,6 +192,10 @@ zk_state zk_handle::state() const noexcept {
     return state_;
 }
 
+bool zk_handle::connected() const noexcept {
+    return raw_ && state_ == zk_state::connected && ::zoo_state(raw_) == ZOO_CONNECTED_STATE;
+}
+
 std::int64_t zk_handle::session() const noexcept {
     const auto* const id = raw_ ? ::zoo_client_id(raw_) : nullptr;
     return id ? id->client_id : 0;

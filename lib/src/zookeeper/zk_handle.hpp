@@ -136,6 +136,8 @@ public:
     void change(std::vector<zk_step> steps, replied then);
 
     zk_state state() const noexcept;
+    /// Whether an operation would be sent at once, by the connection in use.
+    bool connected() const noexcept;
     /// The session's number, and its time-out as the servers have set it; zero before the first
     /// connection.
     std::int64_t session() const noexcept;
@@ -144,6 +146,10 @@ public:
     clock::time_point connecting_since() const noexcept { return connecting_since_; }
     /// The server of the present connection, for people.
     std::string server() const;
+
+    /// Gives up the connection, on which a server is silent: the client opens another one, to the
+    /// next server. What is under way fails.
+    void reconnect() noexcept { socket_.shut_down(); }
 
     /// Ends the connection at once, without a word: the servers end the session after its time-out.
     /// What is under way fails.

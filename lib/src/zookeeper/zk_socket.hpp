@@ -8,6 +8,7 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -64,6 +65,12 @@ public:
     template <class Then>
     void wait(asio::posix::stream_descriptor::wait_type way, Then then) {
         watched_->async_wait(way, std::move(then));
+    }
+
+    /// Ends the connection, which the client then notices.
+    void shut_down() noexcept {
+        if (watched_ && watched_->is_open() && !process_.forked())
+            ::shutdown(watched_->native_handle(), SHUT_RDWR);
     }
 
     // Takes the copy out of Asio's set before it is closed: the kernel would keep it there, because

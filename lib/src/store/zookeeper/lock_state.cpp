@@ -86,16 +86,36 @@ std::uint32_t lock_state::slot_of(std::size_t place) const {
     return found == slots_.end() ? 0 : found->second;
 }
 
+// Those who get the lock in a moment do not wait.
 bool lock_state::others_wait(const session_id& session) const {
-    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    for (std::size_t i = first_waiting(); i < nodes_.size(); ++i) {
         if (nodes_[i].session != session && !holds(i))
             return true;
     }
     return false;
 }
 
+std::size_t lock_state::first_waiting() const {
+    const auto all = due();
+    std::size_t place = 0;
+    while (place < nodes_.size() &&
+           (holds(place) || std::any_of(all.begin(), all.end(), [&](const auto& each) {
+                return each.node.number == nodes_[place].number;
+            })))
+        ++place;
+    return place;
+}
+
 bool lock_state::anybody_waits() const {
     return !nodes_.empty() && !holds(nodes_.size() - 1);
+}
+
+std::uint32_t
+lock_state::made_by_others_since(std::uint32_t number, const session_id& session) const noexcept {
+    const auto count = std::count_if(nodes_.begin(), nodes_.end(), [&](const auto& each) {
+        return each.session != session && !comes_before(each.number, number);
+    });
+    return static_cast<std::uint32_t>(count);
 }
 
 std::uint32_t lock_state::capacity_before(std::size_t place) const noexcept {

@@ -36,6 +36,9 @@ public:
     );
 
     std::int32_t version() const noexcept { return version_; }
+    /// The number of the reading: a greater one is newer.
+    std::uint64_t reading() const noexcept { return reading_; }
+    void set_reading(std::uint64_t number) noexcept { reading_ = number; }
     bool all_exclusive() const noexcept;
 
     /// The nodes in their order.
@@ -51,6 +54,9 @@ public:
     /// Whether a node of another session waits.
     bool others_wait(const session_id& session) const;
     bool anybody_waits() const;
+    /// How many nodes of other sessions have that number, or a later one.
+    std::uint32_t
+    made_by_others_since(std::uint32_t number, const session_id& session) const noexcept;
     /// The number of permits of the first node that wants one; zero: there is none.
     std::uint32_t capacity_before(std::size_t place) const noexcept;
 
@@ -67,9 +73,11 @@ public:
 
 private:
     void read(const std::string& text);
+    std::size_t first_waiting() const;
 
     std::vector<queue_node> nodes_;
     std::int32_t version_ = 0;
+    std::uint64_t reading_ = 0;
     std::uint64_t phase_ = 0;
     std::map<std::uint32_t, std::uint32_t> slots_;  ///< Of grants that are written: by number.
 };

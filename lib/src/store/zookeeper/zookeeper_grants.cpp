@@ -30,6 +30,7 @@ zookeeper_locks::start_reading(const std::string& name, bool watch, bool with_te
     const auto path = link_->lock_path(name);
     const auto* const lock = find_lock(name);
     reading started;
+    started.number = ++readings_;
     started.made = lock ? lock->made : 0;
     started.list = link_->list(path, watch);
     if (with_text)
@@ -64,10 +65,15 @@ zookeeper_locks::finish_reading(std::string name, reading under_way) {
             under_way = start_reading(name, false, true);
             continue;
         }
-        if (auto* const lock = find_lock(name)) {
+        state.set_reading(under_way.number);
+        auto* const lock = find_lock(name);
+        // An older reading knows less: not of a node that was made since, say.
+        if (lock && state.reading() > lock->seen.reading()) {
+            // Nodes that others have made since, and that are gone already.
             const auto made = listed.stat.children_made - lock->made_seen;
             const auto own = static_cast<std::uint32_t>(under_way.made - lock->made_then);
-            lock->tried = lock->tried || (lock->has_seen && made > own);
+            const auto there = state.made_by_others_since(lock->made_seen, link_->own_id());
+            lock->tried = lock->tried || (lock->has_seen && made > own + there);
             lock->has_seen = true;
             lock->made_seen = listed.stat.children_made;
             lock->made_then = under_way.made;
@@ -223,7 +229,8 @@ asio::awaitable<void> zookeeper_locks::run_advance(
     co_await std::move(advancing);
 }
 
-// Sets the two watches of a node: on itself, and, if it waits, on the one before it.
+// Sets the two watches of a node: on itself, and, if it waits, on the one before it. That one has no
+// children: a watch on them tells of its end only, and not of its grant.
 void zookeeper_locks::watch(const std::string& name, own_request& mine) {
     const auto* const lock = find_lock(name);
     const auto place = lock->seen.place_of(mine.node);
@@ -232,7 +239,7 @@ void zookeeper_locks::watch(const std::string& name, own_request& mine) {
     zk_reply_ptr before;
     if (!mine.granted && place != 0 && place < lock->seen.nodes().size()) {
         mine.before = lock->seen.nodes()[place - 1].name;
-        before = link_->get(path_of(*lock, mine.before), true);
+        before = link_->list(path_of(*lock, mine.before), true);
     }
     auto own = link_->get(path_of(*lock, mine.node), true);
     asio::co_spawn(
@@ -390,7 +397,8 @@ zookeeper_locks::grant_due(std::string name, lock_state state, std::string witho
     if (answer.failed)
         co_return link_->meaning_of(answer.failed);
     if (auto* const lock = find_lock(name)) {
-        lock->seen = state;
+        if (state.reading() >= lock->seen.reading())
+            lock->seen = state;
         for (const auto& each : due) {
             if (each.node.session != link_->own_id())
                 continue;

@@ -27,6 +27,23 @@ zookeeper_link::zookeeper_link(zookeeper_store_config config)
       config_(std::move(config)),
       proof_(config_.tick) {}
 
+// The C client itself would wait for most of the time-out.
+void zookeeper_link::attach(
+    asio::any_io_executor strand, store_events& events, std::shared_ptr<coro::time_source> time
+) {
+    const std::weak_ptr weak(std::static_pointer_cast<zookeeper_link>(shared_from_this()));
+    const auto silent = [weak] {
+        const auto self = weak.lock();
+        if (!self || !self->handle_)
+            return;
+        self->remember({}, self->handle_->server() + " did not answer in time");
+        self->answers_.clear();
+        self->handle_->reconnect();
+    };
+    answers_.attach(strand, time, weak, silent, [] {});
+    session_link::attach(std::move(strand), events, std::move(time));
+}
+
 std::string zookeeper_link::lock_path(std::string_view lock) const {
     return locks_path() + '/' + node_of_lock(lock);
 }
@@ -61,6 +78,7 @@ asio::awaitable<result<resumed>> zookeeper_link::resume(session_start start) {
 
 void zookeeper_link::close_connection() noexcept {
     usable_ = false;
+    answers_.clear();
     touch_alarm_.cancel();
     beat_alarm_.cancel();
     open_alarm_.cancel();
@@ -73,6 +91,7 @@ void zookeeper_link::close_connection() noexcept {
 void zookeeper_link::changed(zk_state now) {
     if (now == zk_state::connecting) {
         usable_ = false;
+        answers_.clear();
         return;
     }
     if (!decided_->is_set()) {
@@ -88,12 +107,14 @@ void zookeeper_link::changed(zk_state now) {
 // The write comes before all else: what is read after it shows all that was sent by the connection
 // before.
 void zookeeper_link::connected_again() {
-    if (over_ || !connected())
+    if (over_)
         return;
     timeout_ = std::min(timeout_, handle_->timeout());
     proof_.connected(handle_->connecting_since());
     usable_ = true;
     write_session();
+    if (!connected())
+        return;  // The session is being opened.
     if (to_.reconnected)
         to_.reconnected();
     came_back(incarnation());
@@ -161,7 +182,7 @@ error_code zookeeper_link::meaning_of(const error_code& failed) {
 template <class Send>
 zk_reply_ptr zookeeper_link::ask(Send send) {
     const auto reply = std::make_shared<zk_reply>(strand());
-    if (!usable_) {
+    if (!usable_ || !handle_->connected()) {
         zk_answer none;
         none.failed = zk_code::invalid_state;
         reply->come(std::move(none));
@@ -169,10 +190,13 @@ zk_reply_ptr zookeeper_link::ask(Send send) {
     }
     const auto by = handle_;
     const std::weak_ptr weak(std::static_pointer_cast<zookeeper_link>(shared_from_this()));
+    answers_.sent();
     send(*by, [weak, by, reply, sent = now()](zk_answer answer) {
         const auto self = weak.lock();
-        if (self && self->handle_ == by && !zookeeper_detail::may_be_done(answer.failed))
+        if (self && self->handle_ == by && !zookeeper_detail::may_be_done(answer.failed)) {
+            self->answers_.answered();
             self->proof_.touched(sent, self->now());
+        }
         reply->come(std::move(answer));
     });
     return reply;

@@ -3,6 +3,7 @@
 #define MORTISE_STORE_ZOOKEEPER_ZOOKEEPER_LINK_HPP
 
 #include "mortise/store/zookeeper.hpp"
+#include "store/link/answer_watch.hpp"
 #include "store/link/session_link.hpp"
 #include "store/zookeeper/session_proof.hpp"
 #include "store/zookeeper/zk_reply.hpp"
@@ -44,6 +45,10 @@ public:
         std::function<std::vector<std::string>()> ended;
     };
     void listen(listener to) { to_ = std::move(to); }
+
+    void attach(
+        asio::any_io_executor strand, store_events& events, std::shared_ptr<coro::time_source> time
+    ) override;
 
     asio::awaitable<result<resumed>> resume(session_start start);
     /// Connects without a session of a client, to look at the store. `detach` ends that.
@@ -117,6 +122,7 @@ private:
     listener to_;
     std::shared_ptr<zk_handle> handle_;
     std::optional<coro::event> decided_;  ///< Whether the connection came about.
+    answer_watch answers_;
     session_proof proof_;
     alarm touch_alarm_;  ///< For a read that the next heartbeat can carry.
     alarm beat_alarm_;   ///< For the end of a session without heartbeats.

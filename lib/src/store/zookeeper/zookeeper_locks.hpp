@@ -80,6 +80,7 @@ private:
 
         zk_reply_ptr list;
         zk_reply_ptr text;
+        std::uint64_t number = 0;
         std::uint64_t made = 0;
     };
 
@@ -135,6 +136,7 @@ private:
     const std::shared_ptr<lock_turns> turns_ = std::make_shared<lock_turns>();
     std::map<std::string, own_lock> locks_;
     std::uint64_t changes_ = 0;
+    std::uint64_t readings_ = 0;
 };
 
 }  // namespace mortise::store_detail

@@ -86,6 +86,7 @@ asio::awaitable<error_code> zookeeper_link::open_connection() {
         if (const auto self = weak.lock())
             self->remember({}, std::move(text));
     };
+    answers_.set_ttl(ttl);
     handle_ = std::make_shared<zk_handle>(strand(), time(), std::move(how), std::move(to));
     *mine = handle_;
     if (const error_code failed = handle_->open())
