@@ -55,13 +55,14 @@ public:
     bool draws_when_contended() const override { return false; }
 
 protected:
-    // What reads or makes the root, and makes the node of a session.
+    // What reads or makes the root.
     bool opens(std::string_view command) const override {
         constexpr std::size_t type_at = 11;  // behind a length, a number, and three zeros
         constexpr char create = 15;
         const bool makes = command.size() > type_at && command[type_at] == create;
         return command.find("/store") != std::string_view::npos ||
-               (makes && command.find("/locks/") == std::string_view::npos);
+               (makes && command.find("/locks/") == std::string_view::npos &&
+                command.find("/sessions/") == std::string_view::npos);
     }
     // A connection never repeats a request.
     bool may_come_twice(std::string_view) const override { return false; }
