@@ -34,7 +34,8 @@ function(mortise_find failure package user)
     endif()
     if(package MATCHES "^(RdKafka|ZooKeeper)$")
         list(APPEND how MODULE)
-        list(PREPEND CMAKE_MODULE_PATH "${CMAKE_CURRENT_FUNCTION_LIST_DIR}") # the modules beside this file
+        # The modules are beside this file.
+        list(PREPEND CMAKE_MODULE_PATH "${CMAKE_CURRENT_FUNCTION_LIST_DIR}")
     elseif(package STREQUAL "Threads")
         set(THREADS_PREFER_PTHREAD_FLAG ON)
     endif()

@@ -29,11 +29,12 @@ public:
     /// All below a node, for people.
     std::string text(const std::string& path);
 
-private:
     using handle = zookeeper_detail::zk_handle;
 
+    /// Awaits the answer to what `send` sends, which it may be told to do again.
     zookeeper_detail::zk_answer ask(const std::function<void(handle&, handle::replied)>& send);
 
+private:
     boost::asio::io_context context_;
     const std::shared_ptr<coro::time_source> time_;
     const std::shared_ptr<handle> handle_;

@@ -1,19 +1,26 @@
 // SPDX-License-Identifier: BSL-1.0
 // The store at a real server: what the conformance suites do not show.
 #include "conformance/client_fixture.hpp"
+#include "conformance/peer.hpp"
 #include "conformance/zookeeper_harness.hpp"
 #include "mortise/lock_client.hpp"
+#include "mortise/open_store.hpp"
+#include "zookeeper/zk_error.hpp"
 
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace mortise::test::zookeeper_store_test {
 namespace {
 
 using namespace std::chrono_literals;
+using zookeeper_detail::zk_code;
 
 asio::awaitable<void> take_turns(lock_client& locks, int times, std::uint64_t& last, int& done) {
     for (int i = 0; i < times; ++i) {
@@ -25,7 +32,8 @@ asio::awaitable<void> take_turns(lock_client& locks, int times, std::uint64_t& l
     }
 }
 
-TEST(ZooKeeperStore, HandsALockOverThousandsOfTimes) {
+// A watch that tells of a grant must not end the one that tells of a holder's end.
+TEST(ZooKeeperStore, HandsALockOverAThousandTimes) {
     constexpr int clients = 4;
     constexpr int times = 250;
     zookeeper_harness harness;
@@ -42,8 +50,182 @@ TEST(ZooKeeperStore, HandsALockOverThousandsOfTimes) {
             harness.executor(), take_turns(*all.back(), times, last, done), asio::detached
         );
     }
-    EXPECT_TRUE(harness.run_until([&] { return done == clients * times; }, 20s))
-        << done << harness.left();
+    EXPECT_TRUE(harness.run_until([&] { return done == clients * times; }, 60s))
+        << done << " turns, then " << harness.left();
+}
+
+/// A root of its own, and what lies below it.
+class rooted {
+public:
+    explicit rooted(std::string name, std::string login = {})
+        : root('/' + std::move(name)), tree(shared_zookeeper().address(), std::move(login)) {}
+
+    std::string url(const std::string& login = {}, const std::string& options = {}) const {
+        return "zookeeper://" + login + shared_zookeeper().address() + root + "?tick_ms=100" +
+               options;
+    }
+    std::vector<std::string> queue_of(const std::string& lock) {
+        return tree.children(root + "/locks/" + lock);
+    }
+
+    const std::string root;
+    zookeeper_tree tree;
+};
+
+/// Runs a task with a client at `url`, until both have ended.
+void with_client(
+    const std::string& url, const std::function<asio::awaitable<void>(lock_client&)>& task
+) {
+    asio::io_context context;
+    client_config config;
+    config.ttl = 2s;
+    lock_client locks(context.get_executor(), open_store(url), config);
+    asio::co_spawn(
+        context,
+        [&]() -> asio::awaitable<void> {
+            auto running = task(locks);
+            co_await std::move(running);
+            co_await locks.async_stop();
+        },
+        [](std::exception_ptr thrown) {
+            if (thrown)
+                std::rethrow_exception(thrown);
+        }
+    );
+    context.run_for(60s);
+}
+
+TEST(ZooKeeperStore, OpensByAUrlAndMakesARootOfSeveralParts) {
+    rooted place("of/three/parts");
+    with_client(place.url(), [&](lock_client& locks) -> asio::awaitable<void> {
+        const lease held = co_await locks.async_acquire("door");
+        EXPECT_TRUE(held.held());
+        EXPECT_EQ(place.queue_of("door").size(), 1u);
+    });
+    EXPECT_TRUE(place.queue_of("door").empty());
+    EXPECT_TRUE(place.tree.children(place.root + "/sessions").empty());
+}
+
+TEST(ZooKeeperStore, AnotherDomainIsRefused) {
+    rooted place("domains");
+    with_client(place.url({}, "&domain=orders"), [](lock_client& locks) -> asio::awaitable<void> {
+        const lease held = co_await locks.async_acquire("door");
+        EXPECT_EQ(held.token().domain.name(), "orders");
+    });
+    with_client(place.url({}, "&domain=others"), [](lock_client& locks) -> asio::awaitable<void> {
+        const auto got =
+            co_await locks.async_acquire("door", lock_options(), asio::as_tuple(asio::deferred));
+        EXPECT_EQ(std::get<0>(got), errc::bad_config);
+        EXPECT_NE(locks.explain().find("orders"), std::string::npos) << locks.explain();
+    });
+}
+
+TEST(ZooKeeperStore, WhatIsNoStoreIsLeftAlone) {
+    rooted place("foreign");
+    const auto asked = [&](zookeeper_detail::zk_handle& on, auto then) {
+        on.create(place.root, "", zookeeper_detail::node_kind::persistent, [](const auto&) {});
+        on.create(
+            place.root + "/store",
+            "something else",
+            zookeeper_detail::node_kind::persistent,
+            std::move(then)
+        );
+    };
+    EXPECT_FALSE(place.tree.ask(asked).failed);
+    with_client(place.url(), [](lock_client& locks) -> asio::awaitable<void> {
+        const auto got =
+            co_await locks.async_acquire("door", lock_options(), asio::as_tuple(asio::deferred));
+        EXPECT_EQ(std::get<0>(got), errc::not_a_store);
+    });
+    EXPECT_EQ(place.tree.children(place.root).size(), 1u) << "nothing was made";
+}
+
+TEST(ZooKeeperStore, WithAPasswordNobodyElseTouchesTheNodes) {
+    rooted place("rights");
+    with_client(place.url("clerk:secret@"), [&](lock_client& locks) -> asio::awaitable<void> {
+        const lease held = co_await locks.async_acquire("door");
+        EXPECT_TRUE(held.held());
+        // Others see neither the queue nor its nodes, and delete nothing.
+        const auto folder = place.root + "/locks/door";
+        EXPECT_EQ(place.tree.get(folder).failed, zk_code::no_auth);
+        EXPECT_EQ(place.tree.erase(place.root + "/store"), zk_code::no_auth);
+        EXPECT_TRUE(held.held());
+    });
+    with_client(place.url("clerk:wrong@"), [](lock_client& locks) -> asio::awaitable<void> {
+        const auto got =
+            co_await locks.async_acquire("door", lock_options(), asio::as_tuple(asio::deferred));
+        EXPECT_EQ(std::get<0>(got), errc::access_denied);
+    });
+    rooted same("rights", "clerk:secret");
+    EXPECT_FALSE(same.tree.get(same.root + "/store").failed);
+}
+
+TEST(ZooKeeperStore, ANodeOfTheSessionThatIsDeletedEndsIt) {
+    rooted place("deleted");
+    with_client(place.url(), [&](lock_client& locks) -> asio::awaitable<void> {
+        lease held = co_await locks.async_acquire("door");
+        const auto sessions = place.tree.children(place.root + "/sessions");
+        EXPECT_EQ(sessions.size(), 1u);
+        EXPECT_FALSE(place.tree.erase(place.root + "/sessions/" + sessions.at(0)));
+        const auto [why] = co_await held.async_wait_lost(asio::as_tuple(asio::deferred));
+        EXPECT_EQ(why, errc::lease_lost);
+        const lease again = co_await locks.async_acquire("door");
+        EXPECT_TRUE(again.held()) << "with another session";
+        EXPECT_GT(again.token().value, held.token().value);
+    });
+}
+
+TEST(ZooKeeperStore, ANodeThatIsDeletedIsALossThatTheHolderHearsOf) {
+    rooted place("taken");
+    with_client(place.url(), [&](lock_client& locks) -> asio::awaitable<void> {
+        lease held = co_await locks.async_acquire("door");
+        const auto queue = place.queue_of("door");
+        EXPECT_EQ(queue.size(), 1u);
+        const auto before = clock::now();
+        EXPECT_FALSE(place.tree.erase(place.root + "/locks/door/" + queue.at(0)));
+        const auto [why] = co_await held.async_wait_lost(asio::as_tuple(asio::deferred));
+        EXPECT_EQ(why, errc::lease_lost);
+        EXPECT_LT(clock::now() - before, 1s) << "by a watch, not by a heartbeat";
+    });
+}
+
+TEST(ZooKeeperStore, ATtlThatTheServersDoNotKeepIsRefusedWithAdvice) {
+    zookeeper_ensemble brief(1, {"maxSessionTimeout=1000"});
+    const auto url = "zookeeper://" + brief.address() + "/mortise?tick_ms=100";
+    with_client(url, [](lock_client& locks) -> asio::awaitable<void> {
+        const auto got =
+            co_await locks.async_acquire("door", lock_options(), asio::as_tuple(asio::deferred));
+        EXPECT_EQ(std::get<0>(got), errc::ttl_too_long);
+        EXPECT_NE(locks.explain().find("maxSessionTimeout"), std::string::npos);
+    });
+}
+
+TEST(ZooKeeperUrl, IsReadAndChecked) {
+    const auto config = parse_zookeeper_url(
+        "zookeeper://clerk:se%3Acret@zk1:2182,zk2,[::1]:2183/a/b?tick_ms=500&domain=orders"
+    );
+    ASSERT_EQ(config.servers.size(), 3u);
+    EXPECT_EQ(config.servers[0].host, "zk1");
+    EXPECT_EQ(config.servers[0].port, 2182);
+    EXPECT_EQ(config.servers[1].port, 2181);
+    EXPECT_EQ(config.servers[2].host, "::1");
+    EXPECT_EQ(config.user, "clerk");
+    EXPECT_EQ(config.password, "se:cret");
+    EXPECT_EQ(config.root, "/a/b");
+    EXPECT_EQ(config.tick, 500ms);
+    EXPECT_EQ(config.domain, "orders");
+    EXPECT_EQ(parse_zookeeper_url("zookeeper://zk1").root, "/mortise");
+    for (const char* const bad :
+         {"zookeeper:zk1",
+          "zookeeper://zk1/a//b",
+          "zookeeper://zk1/zookeeper",
+          "zookeeper://zk1/a/../b",
+          "zookeeper://clerk@zk1",
+          "zookeeper://zk1?tick_ms=0",
+          "zookeeper://zk1?ticks=5",
+          "zookeeper://zk1?domain=a%23b",
+          "zookeeper://zk1?connect_max_ms=0"})
+        EXPECT_THROW(open_store(bad), error) << bad;
 }
 
 }  // namespace

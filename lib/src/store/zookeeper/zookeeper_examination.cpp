@@ -13,11 +13,11 @@ namespace {
 using verdict = store_finding::verdict;
 
 store_finding finding(verdict judgement, std::string subject, std::string text) {
-    store_finding made;
-    made.judgement = judgement;
-    made.subject = std::move(subject);
-    made.found = std::move(text);
-    return made;
+    store_finding one;
+    one.judgement = judgement;
+    one.subject = std::move(subject);
+    one.found = std::move(text);
+    return one;
 }
 
 std::size_t voters_in(const std::string& config) {

@@ -31,7 +31,7 @@ zookeeper_locks::start_reading(const std::string& name, bool watch, bool with_te
     const auto* const lock = find_lock(name);
     reading started;
     started.number = ++readings_;
-    started.made = lock ? lock->made : 0;
+    started.creations = lock ? lock->creations : 0;
     started.list = link_->list(path, watch);
     if (with_text)
         started.text = link_->get(path);
@@ -70,13 +70,13 @@ zookeeper_locks::finish_reading(std::string name, reading under_way) {
         // An older reading knows less: not of a node that was made since, say.
         if (lock && state.reading() > lock->seen.reading()) {
             // Nodes that others have made since, and that are gone already.
-            const auto made = listed.stat.children_made - lock->made_seen;
-            const auto own = static_cast<std::uint32_t>(under_way.made - lock->made_then);
-            const auto there = state.made_by_others_since(lock->made_seen, link_->own_id());
-            lock->tried = lock->tried || (lock->has_seen && made > own + there);
+            const auto all = listed.stat.children_made - lock->creations_seen;
+            const auto own = static_cast<std::uint32_t>(under_way.creations - lock->creations_then);
+            const auto there = state.made_by_others_since(lock->creations_seen, link_->own_id());
+            lock->tried = lock->tried || (lock->has_seen && all > own + there);
             lock->has_seen = true;
-            lock->made_seen = listed.stat.children_made;
-            lock->made_then = under_way.made;
+            lock->creations_seen = listed.stat.children_made;
+            lock->creations_then = under_way.creations;
             lock->seen = state;
         }
         co_return state;
@@ -229,8 +229,8 @@ asio::awaitable<void> zookeeper_locks::run_advance(
     co_await std::move(advancing);
 }
 
-// Sets the two watches of a node: on itself, and, if it waits, on the one before it. That one has no
-// children: a watch on them tells of its end only, and not of its grant.
+// Sets the two watches of a node: on itself, and, if it waits, on the one before it. That one has
+// no children: a watch on them tells of its end only, and not of its grant.
 void zookeeper_locks::watch(const std::string& name, own_request& mine) {
     const auto* const lock = find_lock(name);
     const auto place = lock->seen.place_of(mine.node);

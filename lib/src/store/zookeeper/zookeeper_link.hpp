@@ -2,12 +2,15 @@
 #ifndef MORTISE_STORE_ZOOKEEPER_ZOOKEEPER_LINK_HPP
 #define MORTISE_STORE_ZOOKEEPER_ZOOKEEPER_LINK_HPP
 
+#include "mortise/coro/detail/with_code.hpp"
+#include "mortise/coro/event.hpp"
 #include "mortise/store/zookeeper.hpp"
 #include "store/link/answer_watch.hpp"
 #include "store/link/session_link.hpp"
 #include "store/zookeeper/session_proof.hpp"
-#include "store/zookeeper/zk_reply.hpp"
 #include "zookeeper/zk_handle.hpp"
+
+#include <boost/asio/awaitable.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -15,6 +18,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace mortise::store_detail {
@@ -24,6 +28,35 @@ using zookeeper_detail::zk_event;
 using zookeeper_detail::zk_handle;
 using zookeeper_detail::zk_state;
 using zookeeper_detail::zk_step;
+
+/// The answer to an operation that is under way: several are sent before the first is awaited.
+///
+/// @par Threads The strand.
+class zk_reply : public std::enable_shared_from_this<zk_reply> {
+public:
+    explicit zk_reply(const asio::any_io_executor& strand) : come_(strand) {}
+
+    void come(zk_answer answer) {
+        answer_ = std::move(answer);
+        come_.set();
+    }
+
+    /// Awaits the answer. Once.
+    asio::awaitable<zk_answer> take() {
+        const auto kept = shared_from_this();
+        if (!come_.is_set()) {
+            auto waiting = come_.async_wait(coro::detail::with_code);
+            co_await std::move(waiting);
+        }
+        co_return std::move(answer_);
+    }
+
+private:
+    coro::event come_;
+    zk_answer answer_;
+};
+
+using zk_reply_ptr = std::shared_ptr<zk_reply>;
 
 /// The link to an ensemble: one session of ZooKeeper for each session of the client, whose
 /// connections the C client replaces by itself. A node that ends with it stands for the session;

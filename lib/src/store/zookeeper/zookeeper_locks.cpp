@@ -134,47 +134,56 @@ asio::awaitable<result<answer>> zookeeper_locks::ask(const lock_request& wish) {
     co_return answer_of(name, wish.id);
 }
 
-// Makes the node, and looks where it stands. The parent is made first if the lock is new, or was
-// unused for so long that the servers have deleted it.
-asio::awaitable<error_code> zookeeper_locks::enter(const std::string& name, request_id id) {
+// Makes the node, and begins to read the queue behind it. The parent is made first if the lock is
+// new, or was unused for so long that the servers have deleted it.
+asio::awaitable<zk_answer>
+zookeeper_locks::make_node(const std::string& name, request_id id, reading& begun) {
     constexpr int attempts_max = 8;
-    zk_answer made;
-    reading under_way;
+    zk_answer creation;
     for (int attempt = 0; attempt < attempts_max; ++attempt) {
-        auto* const lock = find_lock(name);
+        auto* lock = find_lock(name);
         const auto* const mine = find(name, id);
-        if (!mine)
-            co_return errc::outcome_unknown;
-        const auto mode = mine->mode;
-        ++lock->made;
-        const auto making = link_->create(
-            path_of(*lock, node_prefix(link_->own_id(), id, mode)),
-            "",
-            node_kind::ephemeral_sequential
-        );
-        under_way = start_reading(name, true, mode != lock_mode::exclusive());
-        auto taking = making->take();
-        made = co_await std::move(taking);
-        if (made.failed != zk_code::no_node)
+        if (!mine) {
+            creation.failed = zk_code::connection_lost;
             break;
-        if (auto* const missing = find_lock(name)) {
-            --missing->made;
-            const auto parent = link_->create(missing->path, "", node_kind::container);
-            auto waiting = parent->take();
-            const auto done = co_await std::move(waiting);
-            if (done.failed && done.failed != zk_code::node_exists)
-                co_return link_->meaning_of(done.failed);
         }
+        const auto path = lock->path;
+        const auto mode = mine->mode;
+        ++lock->creations;
+        const auto making = link_->create(
+            path + '/' + node_prefix(link_->own_id(), id, mode), "", node_kind::ephemeral_sequential
+        );
+        begun = start_reading(name, true, mode != lock_mode::exclusive());
+        auto taking = making->take();
+        creation = co_await std::move(taking);
+        if (creation.failed != zk_code::no_node)
+            break;
+        lock = find_lock(name);
+        if (lock)
+            --lock->creations;
+        const auto parent = link_->create(path, "", node_kind::container);
+        auto waiting = parent->take();
+        const auto done = co_await std::move(waiting);
+        if (done.failed && done.failed != zk_code::node_exists)
+            co_return done;
     }
-    if (made.failed)
-        co_return link_->meaning_of(made.failed);
+    co_return creation;
+}
+
+// Makes the node, and looks where it stands.
+asio::awaitable<error_code> zookeeper_locks::enter(const std::string& name, request_id id) {
+    reading under_way;
+    auto making = make_node(name, id, under_way);
+    const auto creation = co_await std::move(making);
+    if (creation.failed)
+        co_return link_->meaning_of(creation.failed);
     auto finishing = finish_reading(name, under_way);
     const auto state = co_await std::move(finishing);
     auto* const mine = find(name, id);
     if (!mine)
         co_return errc::outcome_unknown;
-    mine->node = last_part(made.path);
-    mine->created = made.stat.created;
+    mine->node = last_part(creation.path);
+    mine->created = creation.stat.created;
     if (!state)
         co_return errc::outcome_unknown;  // it is there, but where?
     auto* const lock = find_lock(name);

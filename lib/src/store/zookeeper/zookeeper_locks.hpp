@@ -67,9 +67,9 @@ private:
         std::string path;
         std::map<request_id, own_request> requests;
         lock_state seen;
-        std::uint64_t made = 0;       ///< How many nodes this session has made, or tried to.
-        std::uint32_t made_seen = 0;  ///< How many were made of all, by `seen`.
-        std::uint64_t made_then = 0;  ///< `made` at that time.
+        std::uint64_t creations = 0;       ///< How many nodes this session has made, or tried to.
+        std::uint32_t creations_seen = 0;  ///< How many were made of all, by `seen`.
+        std::uint64_t creations_then = 0;  ///< `creations` at that time.
         bool has_seen = false;
         bool tried = false;    ///< Another session has made a node since.
         bool reading = false;  ///< A read by `refresh` is under way.
@@ -81,7 +81,7 @@ private:
         zk_reply_ptr list;
         zk_reply_ptr text;
         std::uint64_t number = 0;
-        std::uint64_t made = 0;
+        std::uint64_t creations = 0;
     };
 
     own_lock& lock_of(const std::string& name);
@@ -96,6 +96,7 @@ private:
     result<answer> answer_of(const std::string& name, request_id id);
 
     asio::awaitable<result<answer>> ask(const lock_request& wish);
+    asio::awaitable<zk_answer> make_node(const std::string& name, request_id id, reading& begun);
     asio::awaitable<error_code> enter(const std::string& name, request_id id);
     asio::awaitable<error_code> ask_again(const std::string& name, request_id id);
     asio::awaitable<error_code> find_node(const std::string& name, request_id id);

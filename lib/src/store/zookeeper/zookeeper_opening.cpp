@@ -136,8 +136,8 @@ asio::awaitable<result<resumed>> zookeeper_link::prove() {
     auto reading = read_store();
     if (const error_code failed = co_await std::move(reading))
         co_return failed;
-    const auto made = create(session_path(), session_text(), kind::ephemeral);
-    auto taking = made->take();
+    const auto creation = create(session_path(), session_text(), kind::ephemeral);
+    auto taking = creation->take();
     const auto answer = co_await std::move(taking);
     if (answer.failed)
         co_return meaning_of(answer.failed);
