@@ -15,7 +15,7 @@ zookeeper_tree::zookeeper_tree(std::string servers, std::string login)
       handle_(std::make_shared<handle>(
           context_.get_executor(),
           time_,
-          handle::config{std::move(servers), std::chrono::seconds(2), std::move(login)},
+          handle::config{std::move(servers), std::chrono::minutes(1), std::move(login)},
           handle::listener{[](auto) {}, [](const auto&) {}, [](auto) {}}
           // It asks again, and watches nothing.
       )) {
@@ -37,7 +37,10 @@ zk_answer zookeeper_tree::ask(const std::function<void(handle&, handle::replied)
         context_.restart();
         while (!got && time_->now() < end)
             context_.run_one_for(std::chrono::milliseconds(20));
-        if (got && !zookeeper_detail::may_be_done(got->failed))
+        if (got && got->failed == zookeeper_detail::zk_code::session_expired)
+            break;  // It was not asked anything for so long.
+        if (got && got->failed != zookeeper_detail::zk_code::invalid_state &&
+            !zookeeper_detail::may_be_done(got->failed))
             return std::move(*got);
     }
     throw std::runtime_error("ZooKeeper does not answer");

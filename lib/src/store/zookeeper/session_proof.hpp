@@ -21,6 +21,9 @@ namespace mortise::store_detail {
 /// before it carried. A heartbeat that is acknowledged proves that the leader has heard of what the
 /// heartbeat before it carried.
 ///
+/// So the proof of a heartbeat comes late by one of them: a session needs a longer time-out at the
+/// servers than its leases last.
+///
 /// Proved by tests/models/zookeeper_lease.pml.
 class session_proof {
 public:
