@@ -250,6 +250,9 @@ client library that the locks use. The server counts the commands and bytes of a
 measure at a server that nobody else uses. At PostgreSQL and MariaDB the commands are messages that
 change a lock; those that found nothing to do are not counted at PostgreSQL.
 
+With --store zookeeper://..., the limits are bare creates and deletes of a node, and writes that a
+watch tells of. The commands are packets.
+
 Examples:
   mortise bench handoff --processes 2
   mortise bench contend --processes 8 --tasks 8 --hold 2ms --think 50ms --acquisitions 2000

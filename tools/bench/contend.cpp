@@ -54,6 +54,7 @@ contend_report judge(std::vector<contend_record> records) {
     report.gap_us_p50 = quantile(gaps, 0.50);
     report.gap_us_p99 = quantile(gaps, 0.99);
     report.wait_ms_p50 = quantile(waits, 0.50);
+    report.wait_ms_p99 = quantile(waits, 0.99);
     report.wait_ms_max = waits.back();  // sorted above
     report.same_worker = records.size() > 1 ? static_cast<double>(same) / (count - 1) : 0;
     return report;
@@ -165,6 +166,7 @@ bench_report measure_contend(const std::string& store, const bench_settings& set
     );
     report.add("gap_us.p99", found.gap_us_p99, 1, "of a hundred gaps, one is longer");
     report.add("wait_ms.p50", found.wait_ms_p50, 2, "milliseconds that a worker waits");
+    report.add("wait_ms.p99", found.wait_ms_p99, 2, "of a hundred waits, one is longer");
     report.add("wait_ms.max", found.wait_ms_max, 2, "that the unluckiest waited");
     report.add("same_worker", found.same_worker, 4, "share of grants back to the same worker");
     share.report(report, board.shared().claimed.load(), board.shared().heartbeats.load());

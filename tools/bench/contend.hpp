@@ -24,6 +24,7 @@ struct contend_report {
     double gap_us_p50 = 0;  ///< From the release call to the next holder, if it waited by then.
     double gap_us_p99 = 0;
     double wait_ms_p50 = 0;  ///< From the acquire call to the grant.
+    double wait_ms_p99 = 0;
     double wait_ms_max = 0;
     double same_worker = 0;               ///< Share of grants to the worker of the previous grant.
     std::uint64_t overlaps = 0;           ///< Grants that began before an earlier one ended.

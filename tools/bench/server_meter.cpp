@@ -7,12 +7,6 @@
 #include <initializer_list>
 
 namespace mortise::tool {
-namespace {
-
-constexpr const char* echo = "e";
-constexpr const char* last_echo = "q";
-
-}  // namespace
 
 std::unique_ptr<server_meter> server_meter::of(const std::string& store) {
     using maker = std::unique_ptr<server_meter> (*)(const std::string&);
@@ -26,6 +20,9 @@ std::unique_ptr<server_meter> server_meter::of(const std::string& store) {
 #endif
 #ifdef MORTISE_METERS_MYSQL
         &make_mysql_meter,
+#endif
+#ifdef MORTISE_METERS_ZOOKEEPER
+        &make_zookeeper_meter,
 #endif
     };
     for (const maker make : makers) {

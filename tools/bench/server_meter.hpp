@@ -97,6 +97,9 @@ public:
     double exchanges_per_s(std::chrono::milliseconds span) final;
 
 protected:
+    static constexpr const char* echo = "e";
+    static constexpr const char* last_echo = "q";
+
     virtual void exchange_once() = 0;
     virtual void publish(const std::string& channel, const std::string& word) = 0;
     /// Waits for the next message. @return its word.
@@ -107,6 +110,7 @@ protected:
 std::unique_ptr<server_meter> make_redis_meter(const std::string& store);
 std::unique_ptr<server_meter> make_postgres_meter(const std::string& store);
 std::unique_ptr<server_meter> make_mysql_meter(const std::string& store);
+std::unique_ptr<server_meter> make_zookeeper_meter(const std::string& store);
 
 }  // namespace mortise::tool
 

@@ -26,6 +26,7 @@ TEST(ContendReport, FindsNothingInAnOrderlyLog) {
     EXPECT_DOUBLE_EQ(report.gap_us_p50, 5);
     EXPECT_DOUBLE_EQ(report.gap_us_p99, 10);
     EXPECT_DOUBLE_EQ(report.wait_ms_p50, 0.025);
+    EXPECT_DOUBLE_EQ(report.wait_ms_p99, 0.05);
     EXPECT_DOUBLE_EQ(report.wait_ms_max, 0.05);
     EXPECT_DOUBLE_EQ(report.locks_per_s, 3 / 50e-6);
 }
