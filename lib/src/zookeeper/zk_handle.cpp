@@ -124,6 +124,7 @@ void zk_handle::pump_soon() {
 void zk_handle::pump() {
     if (closed_ || !raw_)
         return;
+    socket_.send_gathered();
     int fd = -1;
     int interest = 0;
     timeval most{};

@@ -120,12 +120,13 @@ void zk_handle::start(replied then, Start begin) {
     if (closed_ || !raw_)
         return fail_later(std::move(then), ZINVALIDSTATE);
     auto fresh = std::make_unique<call>(shared_from_this(), std::move(then));
+    socket_.gather();
+    pump_soon();
     const driving now(this);
     const int refused = begin(*fresh);
     if (refused != ZOK)
         return fail_later(std::move(fresh->then), refused);
     static_cast<void>(fresh.release());  // The client has it now.
-    pump_soon();
 }
 
 void zk_handle::fail_later(replied then, int code) {

@@ -8,6 +8,8 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -54,6 +56,7 @@ public:
             return false;
         }
         number_ = number;
+        gathers_ = false;
         return true;
     }
 
@@ -65,6 +68,17 @@ public:
     template <class Then>
     void wait(asio::posix::stream_descriptor::wait_type way, Then then) {
         watched_->async_wait(way, std::move(then));
+    }
+
+    /// Keeps back what the client writes, until `send_gathered`: it writes the length of a message
+    /// apart from the message, and a server would be woken twice for each.
+    void gather() noexcept {
+        if (!std::exchange(gathers_, true))
+            hold_back(1);
+    }
+    void send_gathered() noexcept {
+        if (std::exchange(gathers_, false))
+            hold_back(0);
     }
 
     /// Ends the connection, which the client then notices.
@@ -92,8 +106,15 @@ private:
         return fd >= 0 && ::fstat(fd, &about) == 0 ? about.st_ino : 0;
     }
 
+    // A failure costs packets only; the kernel keeps nothing back for longer than 200 ms.
+    void hold_back(int holds) noexcept {
+        if (watched_ && watched_->is_open() && !process_.forked())
+            ::setsockopt(watched_->native_handle(), IPPROTO_TCP, TCP_CORK, &holds, sizeof holds);
+    }
+
     std::unique_ptr<asio::posix::stream_descriptor> watched_;
     std::uint64_t number_ = 0;  ///< Of the socket; zero: none.
+    bool gathers_ = false;
     const coro::detail::fork_guard process_;
 };
 
