@@ -121,7 +121,8 @@ void zookeeper_locks::see(const zk_event& event) {
             return each.second.node == node;
         });
     if (event.type != zk_event::kind::changed) {
-        refresh(*name);
+        if (ends_a_wait(*lock, node))
+            refresh(*name);
         return;
     }
     if (found == lock->requests.end() || found->second.granted || found->second.leaving)
@@ -134,6 +135,17 @@ void zookeeper_locks::see(const zk_event& event) {
     watch(*name, mine);
     if (mine.granted && wants_list(*lock))
         refresh(*name);
+}
+
+// Whether the end of a node may change anything. A release tells the next one of its grant before
+// it tells of its own end, which is then no news, neither to the next one nor to its own session.
+bool zookeeper_locks::ends_a_wait(const own_lock& lock, const std::string& node) {
+    if (wants_text(lock) || !lock.seen.all_exclusive())
+        return true;
+    return std::any_of(lock.requests.begin(), lock.requests.end(), [&](const auto& each) {
+        const own_request& mine = each.second;
+        return !mine.leaving && (mine.node == node || (!mine.granted && mine.before == node));
+    });
 }
 
 // Reads the queue, once more if it has to be read while it is read.

@@ -112,6 +112,7 @@ private:
     asio::awaitable<result<lock_state>> finish_reading(std::string name, reading under_way);
     bool wants_list(const own_lock& lock) const;
     static bool wants_text(const own_lock& lock);
+    static bool ends_a_wait(const own_lock& lock, const std::string& node);
 
     void refresh(const std::string& name);
     asio::awaitable<void> run_refresh(std::shared_ptr<zookeeper_locks> self, std::string name);
