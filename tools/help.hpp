@@ -10,7 +10,7 @@ inline constexpr const char* summary = "Distributed locks from the command line.
 
 inline constexpr const char* store =
     "Where the locks live: sqlite:PATH on this host; redis://HOST:PORT, "
-    "postgresql://HOST/DATABASE or mysql://HOST/DATABASE "
+    "postgresql://HOST/DATABASE, mysql://HOST/DATABASE or zookeeper://HOST,HOST,HOST "
     "for many hosts. Default: "
     "locks.db in $XDG_STATE_HOME/mortise, else in ~/.local/state/mortise";
 

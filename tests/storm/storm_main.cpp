@@ -6,9 +6,10 @@
 #include "storm/redis_ground.hpp"
 #include "storm/report.hpp"
 #include "storm/round.hpp"
-#include "storm/sql_ground.hpp"
+#include "storm/server_ground.hpp"
 #include "storm/sqlite_ground.hpp"
 #include "storm/worker.hpp"
+#include "support/sql_store_server.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -32,11 +33,15 @@ std::unique_ptr<ground> make_ground(const settings& how, const asio::any_io_exec
         return std::make_unique<redis_ground>(how, executor);
 #ifdef MORTISE_STORE_AT_POSTGRES
     if (how.store == "postgresql")
-        return std::make_unique<sql_ground>(how, test::make_postgres_store_server());
+        return std::make_unique<server_ground>(how, test::make_postgres_store_server());
 #endif
 #ifdef MORTISE_STORE_AT_MARIADB
     if (how.store == "mysql")
-        return std::make_unique<sql_ground>(how, test::make_mariadb_store_server());
+        return std::make_unique<server_ground>(how, test::make_mariadb_store_server());
+#endif
+#ifdef MORTISE_STORE_AT_ZOOKEEPER
+    if (how.store == "zookeeper")
+        return std::make_unique<server_ground>(how, test::make_zookeeper_store_server());
 #endif
     return std::make_unique<sqlite_ground>();
 }
@@ -78,6 +83,9 @@ const std::vector<std::string> stores = {
 #endif
 #ifdef MORTISE_STORE_AT_MARIADB
     "mysql",
+#endif
+#ifdef MORTISE_STORE_AT_ZOOKEEPER
+    "zookeeper",
 #endif
 };
 

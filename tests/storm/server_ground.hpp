@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef MORTISE_TESTS_STORM_SQL_GROUND_HPP
-#define MORTISE_TESTS_STORM_SQL_GROUND_HPP
+#ifndef MORTISE_TESTS_STORM_SERVER_GROUND_HPP
+#define MORTISE_TESTS_STORM_SERVER_GROUND_HPP
 
 #include "storm/ground.hpp"
 #include "storm/settings.hpp"
-#include "support/sql_store_server.hpp"
+#include "support/store_server.hpp"
 
 #include <array>
 #include <chrono>
@@ -15,11 +15,11 @@
 
 namespace mortise::storm {
 
-/// A database server, which is stopped, restarted and killed, and whose clients are disconnected;
+/// A server, which is stopped, restarted and killed, and whose clients are disconnected;
 /// one deed at a time, with rests.
-class sql_ground final : public ground {
+class server_ground final : public ground {
 public:
-    sql_ground(const settings& how, std::unique_ptr<test::sql_store_server> server);
+    server_ground(const settings& how, std::unique_ptr<test::store_server> server);
 
     std::string url(std::size_t seat) const override;
     void shake(clock::time_point now) override;
@@ -42,7 +42,7 @@ private:
     std::chrono::milliseconds drawn(std::int64_t least, std::int64_t most);
 
     const std::chrono::milliseconds ttl_;
-    const std::unique_ptr<test::sql_store_server> server_;
+    const std::unique_ptr<test::store_server> server_;
     std::mt19937_64 dice_;
     bool stopped_ = false;
     clock::time_point due_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "storm/sql_ground.hpp"
+#include "storm/server_ground.hpp"
 
 #include "storm/last_client.hpp"
 #include "storm/plan.hpp"
@@ -21,16 +21,16 @@ constexpr const char* deed_names[] = {
 
 }  // namespace
 
-sql_ground::sql_ground(const settings& how, std::unique_ptr<test::sql_store_server> server)
+server_ground::server_ground(const settings& how, std::unique_ptr<test::store_server> server)
     : ttl_(how.ttl), server_(std::move(server)), dice_(how.seed) {
     static_assert(std::size(deed_names) == deeds);
 }
 
-std::string sql_ground::url(std::size_t) const {
-    return server_->url() + "?domain=" + domain + "&connect_max_ms=1000";
+std::string server_ground::url(std::size_t) const {
+    return server_->url() + '?' + server_->options() + "domain=" + domain + "&connect_max_ms=1000";
 }
 
-void sql_ground::shake(clock::time_point now) {
+void server_ground::shake(clock::time_point now) {
     if (now < due_)
         return;
     if (stopped_ || due_ == clock::time_point()) {
@@ -41,7 +41,7 @@ void sql_ground::shake(clock::time_point now) {
     begin(static_cast<deed>(drawn(0, deeds - 1).count()), now);
 }
 
-void sql_ground::begin(deed fault, clock::time_point now) {
+void server_ground::begin(deed fault, clock::time_point now) {
     ++done_.at(static_cast<std::size_t>(fault));
     auto& noted = events_.emplace_back();
     noted.name = deed_names[static_cast<std::size_t>(fault)];
@@ -68,26 +68,26 @@ void sql_ground::begin(deed fault, clock::time_point now) {
     noted.until = now_ns();
 }
 
-void sql_ground::settle() {
+void server_ground::settle() {
     if (!std::exchange(stopped_, false))
         return;
     server_->resume();
     events_.back().until = now_ns();
 }
 
-std::vector<std::pair<std::string, std::size_t>> sql_ground::blows() const {
+std::vector<std::pair<std::string, std::size_t>> server_ground::blows() const {
     std::vector<std::pair<std::string, std::size_t>> counts;
     for (std::size_t i = 0; i < deeds; ++i)
         counts.emplace_back(deed_names[i], done_[i]);
     return counts;
 }
 
-std::string sql_ground::residue() {
+std::string server_ground::residue() {
     bury_the_dead(url(0), ttl_, [this] { return server_->sessions(); });
     return server_->residue();
 }
 
-milliseconds sql_ground::drawn(std::int64_t least, std::int64_t most) {
+milliseconds server_ground::drawn(std::int64_t least, std::int64_t most) {
     return milliseconds(std::uniform_int_distribution<std::int64_t>(least, most)(dice_));
 }
 
