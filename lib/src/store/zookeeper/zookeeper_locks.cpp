@@ -5,6 +5,9 @@
 #include "core/queue_view.hpp"
 #include "zookeeper/zk_error.hpp"
 
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+
 #include <algorithm>
 #include <utility>
 
@@ -467,12 +470,36 @@ asio::awaitable<error_code> zookeeper_locks::end() {
             all.emplace_back(name, id);
         }
     }
-    for (const auto& [name, id] : all) {
-        auto withdrawing = withdraw(name, id);
-        if (const error_code failed = co_await std::move(withdrawing))
-            co_return failed;
+    constexpr std::size_t at_once = 64;
+    for (std::size_t from = 0; from < all.size(); from += at_once) {
+        std::vector<std::shared_ptr<withdrawal>> under_way;
+        for (auto i = from; i < std::min(all.size(), from + at_once); ++i) {
+            under_way.push_back(std::make_shared<withdrawal>(link_->executor()));
+            asio::co_spawn(
+                link_->executor(),
+                run_withdrawal(kept, all[i].first, all[i].second, under_way.back()),
+                asio::detached
+            );
+        }
+        for (const auto& each : under_way) {
+            auto waiting = each->done.async_wait(coro::detail::with_code);
+            co_await std::move(waiting);
+            if (each->failed)
+                co_return each->failed;
+        }
     }
     co_return error_code();
+}
+
+asio::awaitable<void> zookeeper_locks::run_withdrawal(
+    [[maybe_unused]] std::shared_ptr<zookeeper_locks> self,
+    std::string name,
+    request_id id,
+    std::shared_ptr<withdrawal> one
+) {
+    auto withdrawing = withdraw(std::move(name), id);
+    one->failed = co_await std::move(withdrawing);
+    one->done.set();
 }
 
 }  // namespace mortise::store_detail

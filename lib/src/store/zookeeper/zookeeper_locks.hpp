@@ -84,6 +84,14 @@ private:
         std::uint64_t creations = 0;
     };
 
+    /// One of several that are under way together.
+    struct withdrawal {
+        explicit withdrawal(const asio::any_io_executor& strand) : done(strand) {}
+
+        coro::event done;
+        error_code failed;
+    };
+
     own_lock& lock_of(const std::string& name);
     own_lock* find_lock(const std::string& name);
     own_request* find(const std::string& name, request_id id);
@@ -100,6 +108,12 @@ private:
     asio::awaitable<error_code> enter(const std::string& name, request_id id);
     asio::awaitable<error_code> ask_again(const std::string& name, request_id id);
     asio::awaitable<error_code> find_node(const std::string& name, request_id id);
+    asio::awaitable<void> run_withdrawal(
+        std::shared_ptr<zookeeper_locks> self,
+        std::string name,
+        request_id id,
+        std::shared_ptr<withdrawal> one
+    );
     asio::awaitable<result<bool>> leave(std::string name, request_id id);
     asio::awaitable<result<bool>> pass_on(const std::string& name, request_id id);
     asio::awaitable<result<bool>> advance(std::string name, std::string without);
