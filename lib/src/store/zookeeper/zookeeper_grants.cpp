@@ -131,8 +131,10 @@ void zookeeper_locks::see(const zk_event& event) {
     if (mine.mode == lock_mode::exclusive()) {
         grant_to(*lock, mine, mine.created, 0);
         tell(store_event::kind::granted, mine, mine.contended);
+        watch_later(*name, mine);
+    } else {
+        watch(*name, mine);
     }
-    watch(*name, mine);
     if (mine.granted && wants_list(*lock))
         refresh(*name);
 }
@@ -203,7 +205,7 @@ bool zookeeper_locks::judge_all(const std::string& name) {
             const bool reads = mine.mode == lock_mode::shared();
             grant_to(*lock, mine, reads ? seen.phase() : mine.created, seen.slot_of(place));
             tell(store_event::kind::granted, mine, mine.contended);
-            watch(name, mine);
+            watch_later(name, mine);
         } else if (!mine.granted) {
             due = due || seen.is_due(place);
             const bool moved = place != 0 && mine.before != seen.nodes()[place - 1].name;
@@ -219,7 +221,7 @@ bool zookeeper_locks::judge_all(const std::string& name) {
         }
         // The watch on the children ends with that, by which it would learn of its end.
         if (mine.granted && mine.contended && !mine.watched)
-            watch(name, mine);
+            watch_later(name, mine);
     }
     lock->tried = false;
     for (const auto id : gone) {
@@ -259,6 +261,19 @@ void zookeeper_locks::watch(const std::string& name, own_request& mine) {
         run_watch(shared_from_this(), name, mine.id, std::move(own), std::move(before)),
         asio::detached
     );
+}
+
+// A holder's watch on its node tells of a break only. Most hold a lock for a shorter time than a
+// break may take to be heard of, and need none.
+void zookeeper_locks::watch_later(const std::string& name, own_request& mine) {
+    constexpr std::chrono::milliseconds pause(20);
+    mine.watched = true;
+    link_->set_alarm(mine.later, pause, [weak = weak_from_this(), name, id = mine.id] {
+        const auto self = weak.lock();
+        auto* const there = self ? self->find(name, id) : nullptr;
+        if (there && there->granted && !there->leaving)
+            self->watch(name, *there);
+    });
 }
 
 asio::awaitable<void> zookeeper_locks::run_watch(

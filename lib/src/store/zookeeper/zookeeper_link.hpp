@@ -120,6 +120,10 @@ public:
     }
 
     const asio::any_io_executor& executor() const noexcept { return strand(); }
+    /// Sets an alarm for a time after now.
+    void set_alarm(alarm& one, clock::duration after, std::function<void()> then) {
+        one.set(*time(), strand(), now() + after, std::move(then));
+    }
     void tell_owner(const store_event& event) { tell(event); }
     void tell_look_again() { tell(store_event::kind::look_again); }
     void tell_changed() { tell(store_event::kind::changed); }

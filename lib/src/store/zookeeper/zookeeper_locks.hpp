@@ -56,6 +56,7 @@ private:
         std::uint64_t base = 0;  ///< Of its token; of a reader that of the phase.
         std::uint64_t created = 0;
         std::uint32_t slot = 0;
+        alarm later;          ///< For the watch on a node that was granted.
         bool asking = false;  ///< The answer will tell, not an event.
         bool leaving = false;
         bool granted = false;
@@ -133,6 +134,7 @@ private:
     asio::awaitable<void> run_advance(std::shared_ptr<zookeeper_locks> self, std::string name);
     bool judge_all(const std::string& name);
     void watch(const std::string& name, own_request& mine);
+    void watch_later(const std::string& name, own_request& mine);
     asio::awaitable<void> run_watch(
         std::shared_ptr<zookeeper_locks> self,
         std::string name,
