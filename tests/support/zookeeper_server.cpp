@@ -43,8 +43,8 @@ std::string ask(std::uint16_t port, const std::string& word) {
 
 }  // namespace
 
-zookeeper_ensemble::zookeeper_ensemble(std::size_t count, settings chosen)
-    : chosen_(std::move(chosen)) {
+zookeeper_ensemble::zookeeper_ensemble(std::size_t count, settings chosen, route way)
+    : chosen_(std::move(chosen)), way_(std::move(way)) {
     for (std::size_t i = 0; i < count; ++i)
         members_.emplace_back();
     for (std::size_t i = 0; i < count; ++i) {
@@ -67,9 +67,12 @@ void zookeeper_ensemble::configure(std::size_t member) const {
         << "clientPort=" << members_[member].clients.port() << '\n'
         << "clientPortAddress=127.0.0.1\nmaxSessionTimeout=60000\n"
         << "4lw.commands.whitelist=srvr\n";
-    for (std::size_t i = 0; members_.size() > 1 && i < members_.size(); ++i)
-        out << "server." << i + 1 << "=127.0.0.1:" << members_[i].peers.port() << ':'
+    for (std::size_t i = 0; members_.size() > 1 && i < members_.size(); ++i) {
+        const auto own = members_[i].peers.port();
+        out << "server." << i + 1
+            << "=127.0.0.1:" << (way_ && i != member ? way_(member, i, own) : own) << ':'
             << members_[i].election.port() << '\n';
+    }
     for (const auto& each : chosen_)
         out << each << '\n';
 }

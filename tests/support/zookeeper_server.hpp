@@ -7,8 +7,10 @@
 #include "support/scratch_folder.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,10 +27,13 @@ class zookeeper_ensemble {
 public:
     /// Lines of zoo.cfg, such as "maxSessionTimeout=1000"; they override ours.
     using settings = std::vector<std::string>;
+    /// The port at which one member follows another, whose own port for that is `port`: a relay's.
+    using route =
+        std::function<std::uint16_t(std::size_t from, std::size_t to, std::uint16_t port)>;
 
     /// @param count 1: a server alone; else an odd number
     /// @throws std::runtime_error with the logs, if it does not answer
-    explicit zookeeper_ensemble(std::size_t count = 1, settings chosen = {});
+    explicit zookeeper_ensemble(std::size_t count = 1, settings chosen = {}, route way = {});
     ~zookeeper_ensemble() = default;
     zookeeper_ensemble(const zookeeper_ensemble&) = delete;
     zookeeper_ensemble& operator=(const zookeeper_ensemble&) = delete;
@@ -65,6 +70,7 @@ private:
     void configure(std::size_t member) const;
 
     const settings chosen_;
+    const route way_;
     const scratch_folder folder_;
     std::deque<server> members_;
 };
