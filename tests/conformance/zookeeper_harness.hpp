@@ -50,6 +50,16 @@ public:
     }
     std::string left() override { return tree_.text(root_); }
 
+    /// Deletes the node of a session in the queue of a lock; false: there is none.
+    bool erase_node_of(const session_id& session, const std::string& lock) {
+        const auto folder = root_ + "/locks/" + lock;
+        for (const auto& each : tree_.children(folder)) {
+            if (each.starts_with(session.text()))
+                return !tree_.erase(folder + '/' + each);
+        }
+        return false;
+    }
+
     bool pushes_are_hints() const override { return true; }
     // Whoever waits has a token already.
     bool draws_when_contended() const override { return false; }

@@ -189,6 +189,35 @@ TEST(ZooKeeperStore, ANodeThatIsDeletedIsALossThatTheHolderHearsOf) {
     });
 }
 
+// Whoever waits for a permit gets that of any holder, not only of the one before it.
+TEST(ZooKeeperStore, APermitOfAnyHolderThatEndsIsPassedOn) {
+    zookeeper_harness harness;
+    harness.run([](zookeeper_harness& at) -> asio::awaitable<void> {
+        constexpr peer::manner pair{lock_mode::permits(2)};
+        peer alice(at);
+        peer bob(at);
+        peer carol(at);
+        peer dave(at);
+        peer erin(at);
+        for (peer* const each : {&alice, &bob, &carol, &dave, &erin})
+            co_await each->open();
+        co_await alice.hold_for("pool", pair);
+        co_await bob.hold_for("pool", pair);
+        EXPECT_EQ((co_await carol.ask_for("pool", pair))->type, answer::kind::queued);
+        EXPECT_EQ((co_await dave.ask_for("pool", pair))->type, answer::kind::queued);
+        EXPECT_EQ((co_await erin.ask_for("pool", pair))->type, answer::kind::queued);
+        EXPECT_TRUE(at.erase_node_of(alice.id(), "pool"));
+        EXPECT_TRUE(co_await carol.hears(store_event::kind::granted, carol.last_id()));
+        EXPECT_EQ(carol.last_heard().slot, 1u);
+        EXPECT_TRUE(at.erase_node_of(bob.id(), "pool"));
+        EXPECT_TRUE(co_await dave.hears(store_event::kind::granted, dave.last_id()));
+        EXPECT_EQ(dave.last_heard().slot, 2u);
+        for (peer* const each : {&alice, &bob, &carol, &dave, &erin})
+            EXPECT_FALSE(co_await each->port().end());
+    }(harness));
+    EXPECT_EQ(harness.residue(), 0u);
+}
+
 TEST(ZooKeeperStore, ATtlThatTheServersDoNotKeepIsRefusedWithAdvice) {
     zookeeper_ensemble brief(1, {"maxSessionTimeout=1000"});
     const auto url = "zookeeper://" + brief.address() + "/mortise?tick_ms=100";

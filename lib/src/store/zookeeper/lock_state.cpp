@@ -95,6 +95,14 @@ bool lock_state::others_wait(const session_id& session) const {
     return false;
 }
 
+bool lock_state::waits_first(std::size_t place) const {
+    for (std::size_t i = 0; i < place && i < nodes_.size(); ++i) {
+        if (!holds(i))
+            return false;
+    }
+    return place < nodes_.size() && !holds(place);
+}
+
 std::size_t lock_state::first_waiting() const {
     const auto all = due();
     std::size_t place = 0;

@@ -54,6 +54,8 @@ public:
     /// Whether a node of another session waits.
     bool others_wait(const session_id& session) const;
     bool anybody_waits() const;
+    /// Whether it is the first that waits: all before it hold the lock.
+    bool waits_first(std::size_t place) const;
     /// How many nodes of other sessions have that number, or a later one.
     std::uint32_t
     made_by_others_since(std::uint32_t number, const session_id& session) const noexcept;

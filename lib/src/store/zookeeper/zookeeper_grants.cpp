@@ -83,12 +83,15 @@ zookeeper_locks::finish_reading(std::string name, reading under_way) {
     }
 }
 
+// The first that waits for a permit gets one when any of those before it ends.
 bool zookeeper_locks::wants_list(const own_lock& lock) const {
     const auto& nodes = lock.seen.nodes();
     return std::any_of(lock.requests.begin(), lock.requests.end(), [&](const auto& each) {
         const own_request& mine = each.second;
         const bool last = !nodes.empty() && nodes.back().name == mine.node;
-        return !mine.leaving && ((mine.granted && !mine.contended) || last);
+        const bool any_will_do =
+            mine.mode.capacity() != 0 && lock.seen.waits_first(lock.seen.place_of(mine.node));
+        return !mine.leaving && ((mine.granted && !mine.contended) || last || any_will_do);
     });
 }
 
@@ -125,7 +128,9 @@ void zookeeper_locks::see(const zk_event& event) {
             refresh(*name);
         return;
     }
-    if (found == lock->requests.end() || found->second.granted || found->second.leaving)
+    if (found == lock->requests.end())
+        return hear_of_grant(*lock, node);
+    if (found->second.granted || found->second.leaving)
         return;
     own_request& mine = found->second;
     if (mine.mode == lock_mode::exclusive()) {
@@ -139,6 +144,16 @@ void zookeeper_locks::see(const zk_event& event) {
         refresh(*name);
 }
 
+// Whoever stands behind a node that got a permit is the first that waits.
+void zookeeper_locks::hear_of_grant(own_lock& lock, const std::string& node) {
+    for (auto& [id, mine] : lock.requests) {
+        if (mine.granted || mine.leaving || mine.before != node)
+            continue;
+        mine.watched = false;
+        refresh(lock.name);
+    }
+}
+
 // Whether the end of a node may change anything. A release tells the next one of its grant before
 // it tells of its own end, which is then no news, neither to the next one nor to its own session.
 bool zookeeper_locks::ends_a_wait(const own_lock& lock, const std::string& node) {
@@ -150,7 +165,8 @@ bool zookeeper_locks::ends_a_wait(const own_lock& lock, const std::string& node)
     });
 }
 
-// Reads the queue, once more if it has to be read while it is read.
+// Reads the queue; once more if it has to be read while it is read, or shows that its changes
+// matter from now on.
 void zookeeper_locks::refresh(const std::string& name) {
     auto* const lock = find_lock(name);
     if (!lock)
@@ -171,7 +187,8 @@ asio::awaitable<void> zookeeper_locks::run_refresh(
         if (!lock)
             co_return;
         lock->read_again = false;
-        const auto started = start_reading(name, wants_list(*lock), wants_text(*lock));
+        const bool watches = wants_list(*lock);
+        const auto started = start_reading(name, watches, wants_text(*lock));
         auto finishing = finish_reading(name, started);
         const auto state = co_await std::move(finishing);
         if (state && judge_all(name))
@@ -179,7 +196,7 @@ asio::awaitable<void> zookeeper_locks::run_refresh(
         lock = find_lock(name);
         if (!lock)
             co_return;
-        again = lock->read_again && state;
+        again = lock->read_again || (state && !watches && wants_list(*lock));
         lock->reading = again;
     }
 }
@@ -244,7 +261,8 @@ asio::awaitable<void> zookeeper_locks::run_advance(
 }
 
 // Sets the two watches of a node: on itself, and, if it waits, on the one before it. That one has
-// no children: a watch on them tells of its end only, and not of its grant.
+// no children: a watch on them tells of its end only, and not of its grant, which matters to those
+// who wait for permits only.
 void zookeeper_locks::watch(const std::string& name, own_request& mine) {
     const auto* const lock = find_lock(name);
     const auto place = lock->seen.place_of(mine.node);
@@ -253,7 +271,8 @@ void zookeeper_locks::watch(const std::string& name, own_request& mine) {
     zk_reply_ptr before;
     if (!mine.granted && place != 0 && place < lock->seen.nodes().size()) {
         mine.before = lock->seen.nodes()[place - 1].name;
-        before = link_->list(path_of(*lock, mine.before), true);
+        const auto path = path_of(*lock, mine.before);
+        before = mine.mode.capacity() != 0 ? link_->get(path, true) : link_->list(path, true);
     }
     auto own = link_->get(path_of(*lock, mine.node), true);
     asio::co_spawn(
@@ -287,7 +306,7 @@ asio::awaitable<void> zookeeper_locks::run_watch(
     if (before) {
         auto taking = before->take();
         const auto answer = co_await std::move(taking);
-        reads = answer.failed == zk_code::no_node;
+        reads = answer.failed == zk_code::no_node || !answer.data.empty();
     }
     auto taking = own->take();
     const auto answer = co_await std::move(taking);
@@ -403,7 +422,7 @@ zookeeper_locks::grant_due(std::string name, lock_state state, std::string witho
         }
         state.grant(each, base);
         const bool reads = each.node.mode == lock_mode::shared();
-        if (each.node.session != link_->own_id())
+        if (each.node.session != link_->own_id() || each.node.mode.capacity() != 0)
             add(zk_step::kind::set,
                 path + '/' + each.node.name,
                 grant_text(reads ? state.phase() : 0, each.slot));

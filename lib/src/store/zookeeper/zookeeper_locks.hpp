@@ -127,6 +127,7 @@ private:
     asio::awaitable<result<lock_state>> finish_reading(std::string name, reading under_way);
     bool wants_list(const own_lock& lock) const;
     static bool wants_text(const own_lock& lock);
+    void hear_of_grant(own_lock& lock, const std::string& node);
     static bool ends_a_wait(const own_lock& lock, const std::string& node);
 
     void refresh(const std::string& name);
