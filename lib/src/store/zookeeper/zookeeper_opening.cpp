@@ -18,6 +18,9 @@ namespace {
 
 constexpr const char* format = "mortise 1";
 
+// Whoever looks at the store without a session of a client.
+constexpr std::chrono::milliseconds ttl_of_visitors(6'000);
+
 /// A text of several lines: the values may have any bytes but the end of a line.
 std::string line(std::string text) {
     constexpr std::size_t line_max = 1'024;
@@ -65,7 +68,7 @@ asio::awaitable<error_code> zookeeper_link::open_connection() {
         co_return servers.error();
     zk_handle::config how;
     how.servers = *servers;
-    const auto ttl = session().ttl;
+    const auto ttl = session().ttl.count() != 0 ? session().ttl : ttl_of_visitors;
     // A lease needs the time-out of two heartbeats and a read more (docs/adr/0039.md).
     how.timeout = ttl + ttl * 2 / 3 + 2 * config_.tick;
     if (!config_.user.empty())
