@@ -40,7 +40,10 @@ node_stat stat_of(const Stat* from) noexcept {
     stat.children_changed = static_cast<std::uint64_t>(from->pzxid);
     stat.created_at = from->ctime;
     stat.modified_at = from->mtime;
-    stat.children_made = static_cast<std::uint32_t>(from->cversion);
+    // It counts all that were made or deleted.
+    constexpr std::uint32_t once_each = 2;
+    const auto changes = static_cast<std::uint32_t>(from->cversion);
+    stat.children_made = (changes + static_cast<std::uint32_t>(from->numChildren)) / once_each;
     stat.version = from->version;
     stat.owner = from->ephemeralOwner;
     stat.children = from->numChildren;

@@ -8,6 +8,7 @@
 
 #include <optional>
 #include <string>
+#include <thread>
 
 namespace mortise::test {
 namespace {
@@ -60,6 +61,7 @@ TEST_F(MysqlFault, AConnectionThatWasIdleForLongIsCheckedFirst) {
     auto shop = party.open(config);
     const auto first = sell(shop);
     end_connection(first);
+    std::this_thread::sleep_for(5 * config.check_after);
     ended_with ended;
     party.finish([&]() -> asio::awaitable<void> {
         ended = co_await end_of(shop.query("UPDATE stock SET amount = 5 WHERE id = 1"));

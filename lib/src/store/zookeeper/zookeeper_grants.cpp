@@ -400,7 +400,7 @@ zookeeper_locks::grant_due(std::string name, lock_state state, std::string witho
     auto due = state.due();
     const bool more = due.size() > grants_max;
     due.resize(std::min(due.size(), grants_max));
-    const auto path = lock_of(name).path;
+    const auto path = link_->lock_path(name);
     std::vector<zk_step> steps;
     const auto add = [&](zk_step::kind type, std::string node, std::string data) {
         zk_step step;
@@ -472,7 +472,7 @@ asio::awaitable<result<std::uint64_t>> zookeeper_locks::base_of(std::string name
         if (mine && mine->created != 0)
             co_return mine->created;
     }
-    const auto asked = link_->get(lock_of(name).path + '/' + node.name);
+    const auto asked = link_->get(link_->lock_path(name) + '/' + node.name);
     auto taking = asked->take();
     const auto answer = co_await std::move(taking);
     if (answer.failed == zk_code::no_node)

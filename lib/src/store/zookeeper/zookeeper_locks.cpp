@@ -119,8 +119,9 @@ asio::awaitable<result<answer>> zookeeper_locks::ask(const lock_request& wish) {
     lock.requests.try_emplace(wish.id, wish.id, wish.mode).first->second.asking = true;
     auto entering = enter(name, wish.id);
     if (const error_code failed = co_await std::move(entering)) {
-        // Nothing was made, unless the answer is lost.
-        if (failed != errc::outcome_unknown)
+        // Whether there is a node is known, unless the answer is lost.
+        const auto* const mine = find(name, wish.id);
+        if (mine && mine->node.empty() && failed != errc::outcome_unknown)
             drop(name, wish.id);
         co_return failed;
     }
