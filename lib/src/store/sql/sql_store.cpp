@@ -310,12 +310,20 @@ private:
         );
     }
 
+    // Two transactions may wait for each other, and one of them is undone: it is tried again here,
+    // since the next heartbeat of a session that is half ended finds it lost.
     asio::awaitable<error_code> end_and_reap(sql_actor actor) {
-        auto ending = link_->gateway().end(actor);
-        if (const error_code failed = co_await std::move(ending))
-            co_return failed;
-        auto reaping = reaper_->reap(actor.key);
-        co_return co_await std::move(reaping);
+        constexpr int attempts_max = 4;
+        error_code failed = errc::database_busy;
+        for (int i = 0; failed == errc::database_busy && i < attempts_max; ++i) {
+            auto ending = link_->gateway().end(actor);
+            failed = co_await std::move(ending);
+            if (failed)
+                continue;
+            auto reaping = reaper_->reap(actor.key);
+            failed = co_await std::move(reaping);
+        }
+        co_return failed;
     }
 
     const bool watches_host_;
