@@ -14,7 +14,10 @@ void FaultSweep::close_after_fault(operation_scene& scene) {
     EXPECT_TRUE(!stopped || stopped == errc::outcome_unknown) << stopped.message();
     scene.destroy_one();
     // Entries that could not be settled end with the session of `one`.
-    EXPECT_TRUE(h().run_until([&] { return h().residue() == residue(); }, 4 * ttl()));
+    EXPECT_TRUE(h().run_until(
+        [&] { return h().residue() == residue(); },
+        std::max<clock::duration>(4 * ttl(), std::chrono::seconds(20))
+    ));
     EXPECT_TRUE(scene.all_free());
 }
 
@@ -28,7 +31,8 @@ run_result FaultSweep::run_with(std::size_t nth, sim::fate how) {
         ++run->completions;
         run->code = code;
     });
-    EXPECT_TRUE(scene.run_until([&] { return run->completions != 0; })) << "it does not end";
+    EXPECT_TRUE(scene.run_until([&] { return run->completions != 0; }))
+        << "it does not end: " << h().left();
     // Work that a destructor has begun still goes on.
     h().pass(std::chrono::milliseconds(1));
     run->untouched = !h().spoiled();

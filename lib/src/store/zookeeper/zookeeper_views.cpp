@@ -90,6 +90,10 @@ zookeeper_views::see(std::string name, std::size_t queue_max, parties& known) {
         const auto asked = link_->get(link_->lock_path(name) + '/' + nodes[i].name);
         auto taking = asked->take();
         const auto answer = co_await std::move(taking);
+        if (answer.failed == zk_code::no_node)
+            continue;  // it has ended meanwhile
+        if (answer.failed)
+            co_return link_->meaning_of(answer.failed);
         party->mode = nodes[i].mode;
         party->age =
             std::max(milliseconds(0), link_->server_time() - milliseconds(answer.stat.created_at));
