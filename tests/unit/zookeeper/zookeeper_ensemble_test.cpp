@@ -70,19 +70,16 @@ TEST_F(ZooKeeperEnsemble, HandsALockOverWhileItsLeaderIsKilled) {
 }
 
 TEST_F(ZooKeeperEnsemble, KeepsALeaseWhileEachServerIsStartedAgain) {
-    contest round(servers, 3s);
+    contest round(servers, 8s);  // a busy machine must not cost the lease
     auto& alice = round.join(all);
     round.acquire(alice);
     EXPECT_TRUE(round.reaches([&] { return alice.grants == 1; })) << round.explain();
     for (const auto each : all) {
-        const machine_delay delay;
         servers.kill(each);
         servers.start(each);
         servers.await_service();
         EXPECT_TRUE(round.beats_more(alice, 1)) << round.explain();
         const bool held = round.run([&] { return alice.held.held(); });
-        if (!held && delay.so_far() > busy)
-            GTEST_SKIP() << "the machine was too busy to keep a lease";
         EXPECT_TRUE(held) << round.explain();
     }
 }
@@ -110,7 +107,7 @@ TEST_F(ZooKeeperEnsemble, WithoutAQuorumLosesALeaseInTimeAndServesTheWaiterLater
 }
 
 TEST_F(ZooKeeperEnsemble, KeepsALeaseWhileAFollowerStandsStill) {
-    contest round(servers, 3s);
+    contest round(servers, 8s);  // a busy machine must not cost the lease
     auto& alice = round.join(followers);
     round.acquire(alice);
     EXPECT_TRUE(round.reaches([&] { return alice.grants == 1; })) << round.explain();
@@ -124,8 +121,6 @@ TEST_F(ZooKeeperEnsemble, KeepsALeaseWhileAFollowerStandsStill) {
         })) << round.explain();
         servers.resume(each);
         const bool held = round.run([&] { return alice.held.held(); });
-        if (!held && delay.so_far() > busy)
-            GTEST_SKIP() << "the machine was too busy to keep a lease";
         EXPECT_TRUE(held) << delay.so_far().count() << ' ' << round.explain();
         EXPECT_TRUE(becomes_follower(each));
     }

@@ -106,6 +106,22 @@ TEST(ZooKeeperStore, OpensByAUrlAndMakesARootOfSeveralParts) {
     EXPECT_TRUE(place.tree.children(place.root + "/sessions").empty());
 }
 
+// A connection that came about afterwards would keep the context at work for ever.
+TEST(ZooKeeperStore, AClientThatIsDestroyedWhileItOpensLeavesNothingOpen) {
+    constexpr std::size_t steps = 12;
+    rooted place("destroyed");
+    for (std::size_t step = 0; step < steps; ++step) {
+        asio::io_context context;
+        auto locks = std::make_unique<lock_client>(context.get_executor(), open_store(place.url()));
+        locks->async_acquire("door", lock_options(), [](error_code, lease) {});
+        for (std::size_t i = 0; i < step; ++i)
+            context.run_one_for(50ms);
+        locks.reset();
+        context.run_for(20s);
+        EXPECT_TRUE(context.stopped()) << "destroyed after " << step << " handlers";
+    }
+}
+
 TEST(ZooKeeperStore, AnotherDomainIsRefused) {
     rooted place("domains");
     with_client(place.url({}, "&domain=orders"), [](lock_client& locks) -> asio::awaitable<void> {

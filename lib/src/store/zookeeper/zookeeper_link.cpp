@@ -77,6 +77,7 @@ asio::awaitable<result<resumed>> zookeeper_link::resume(session_start start) {
 }
 
 void zookeeper_link::close_connection() noexcept {
+    ++closings_;
     usable_ = false;
     answers_.clear();
     touch_alarm_.cancel();

@@ -167,6 +167,7 @@ private:
     bool usable_ = false;  ///< The connection may be used for calls.
     bool over_ = false;    ///< The session of this link has ended.
     clock::time_point believed_until_;
+    std::uint64_t closings_ = 0;  ///< How often the connection was closed.
     std::uint64_t generation_ = 0;
     std::chrono::milliseconds timeout_{0};  ///< Of the session at the servers.
     token_domain domain_;

@@ -62,10 +62,13 @@ asio::awaitable<error_code> zookeeper_link::open_connection() {
     const auto kept = std::static_pointer_cast<zookeeper_link>(shared_from_this());
     const std::weak_ptr weak(kept);
     decided_.emplace(strand());
+    const auto closings = closings_;
     auto resolving = addresses();
     const auto servers = co_await std::move(resolving);
     if (!servers)
         co_return servers.error();
+    if (closings != closings_)
+        co_return errc::store_unavailable;  // Nobody would close what is opened now.
     zk_handle::config how;
     how.servers = *servers;
     const auto ttl = session().ttl.count() != 0 ? session().ttl : ttl_of_visitors;
