@@ -27,7 +27,7 @@ use_names(lock_client& locks, std::size_t from, std::size_t step, std::size_t en
 
 TEST_P(LockConformance, OfManyNamesThatWereUsedNothingIsLeft) {
     constexpr std::size_t users = 100;
-    const std::size_t names = amount("MORTISE_RESIDUE_NAMES", 5'000, 50'000);
+    const std::size_t names = amount("MORTISE_RESIDUE_NAMES", 5'000, h().many_names());
     client_config config = config_of(h());
     config.ttl = std::chrono::seconds(30);
     lock_client alice(h().executor(), h().make_store(), config);
@@ -45,7 +45,7 @@ TEST_P(LockConformance, OfManyNamesThatWereUsedNothingIsLeft) {
             }
         );
     }
-    ASSERT_TRUE(h().run_until([&] { return running == 0; }, std::chrono::seconds(100)));
+    ASSERT_TRUE(h().run_until([&] { return running == 0; }, std::chrono::seconds(200)));
     EXPECT_GE(alice.stats().grants, names);
     EXPECT_EQ(h().residue(), before);
     h().run([](lock_client& locks) -> asio::awaitable<void> {

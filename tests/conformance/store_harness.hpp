@@ -50,6 +50,8 @@ public:
 
     /// Names of locks, one at each server of the store.
     virtual std::vector<std::string> names_at_servers() const { return {"presence"}; }
+    /// How many names the longest tests use.
+    virtual std::size_t many_names() const { return 50'000; }
 
     /// Says, before stores are made, that a client may have so long a TTL: for stores that must be
     /// told, since others would else rely on the harness's TTL.

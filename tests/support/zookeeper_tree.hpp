@@ -7,6 +7,7 @@
 
 #include <boost/asio/io_context.hpp>
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -24,6 +25,8 @@ public:
 
     /// The names of the children; none if there is no such node.
     std::vector<std::string> children(const std::string& path);
+    /// How many children the children of a node have, all together. Many are asked for at a time.
+    std::size_t grandchildren(const std::string& path);
     zookeeper_detail::zk_answer get(const std::string& path);
     error_code erase(const std::string& path);
     /// All below a node, for people.
@@ -35,9 +38,13 @@ public:
     zookeeper_detail::zk_answer ask(const std::function<void(handle&, handle::replied)>& send);
 
 private:
+    void open();
+
+    const std::string servers_;
+    const std::string login_;
     boost::asio::io_context context_;
     const std::shared_ptr<coro::time_source> time_;
-    const std::shared_ptr<handle> handle_;
+    std::shared_ptr<handle> handle_;  ///< Another one after its session has expired.
 };
 
 }  // namespace mortise::test
