@@ -115,6 +115,9 @@ TEST_P(StorePortSessions, TheChangeNumberGrowsWhenSomebodyElseGrants) {
         EXPECT_EQ(before->changes, opened.view.changes);  // a session's own changes do not count
         EXPECT_TRUE(bob.has_counted(*before, 0, 1));
         co_await alice.port().release(held);
+        if (harness.pushes_are_hints()) {
+            EXPECT_TRUE(co_await bob.hears(told_kind::granted, bob.last_id()));
+        }
         const auto after = co_await bob.port().beat(0);
         EXPECT_GT(after->changes, before->changes);
         EXPECT_TRUE(bob.has_counted(*after, 1, 0));

@@ -118,7 +118,8 @@ public:
     virtual clock::duration aftermath() const { return ttl() / 2; }
     /// Whether messages are hints, without which everything ends as it does with them.
     virtual bool messages_are_hints() const { return false; }
-    /// Whether a session may be told something else than what has changed: to look, say.
+    /// Whether a session may be told something else than what has changed, to look, say, or that
+    /// others wait in a second event after the first.
     virtual bool pushes_are_hints() const { return messages_are_hints(); }
     /// Whether a grant gets more tokens while somebody waits for its lock.
     virtual bool draws_when_contended() const { return true; }

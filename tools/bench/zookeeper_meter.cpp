@@ -47,6 +47,8 @@ public:
         ));
         if (!handle_)
             refuse_measurement("no session");
+        // Else it would look the server up before each operation.
+        ::zoo_set_servers_resolution_delay(handle_.get(), -1);
         const std::string login = store.user + ':' + store.password;
         if (secret_)
             ::zoo_add_auth(

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// What the session asks for, and gives back.
+// What the session asks for.
 #include "store/zookeeper/zookeeper_locks.hpp"
 
 #include "core/queue_view.hpp"
 #include "zookeeper/zk_error.hpp"
-
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -157,7 +154,8 @@ zookeeper_locks::make_node(const std::string& name, request_id id, reading& begu
         const auto making = link_->create(
             path + '/' + node_prefix(link_->own_id(), id, mode), "", node_kind::ephemeral_sequential
         );
-        begun = start_reading(name, true, mode != lock_mode::exclusive());
+        const bool watch = mode.capacity() != 0;
+        begun = start_reading(name, watch, mode != lock_mode::exclusive());
         auto taking = making->take();
         creation = co_await std::move(taking);
         if (creation.failed != zk_code::no_node)
@@ -265,143 +263,6 @@ asio::awaitable<error_code> zookeeper_locks::find_node(const std::string& name, 
     co_return error_code();
 }
 
-asio::awaitable<error_code> zookeeper_locks::withdraw(std::string name, request_id id) {
-    const auto kept = shared_from_this();
-    auto asking = turn(name);
-    const auto mine = co_await std::move(asking);
-    if (!link_->usable())
-        co_return link_->meaning_of(zk_code::invalid_state);
-    auto* known = find(name, id);
-    if (!known || known->node.empty()) {
-        if (!known)
-            lock_of(name).requests.try_emplace(id, id, lock_mode());
-        auto finding = find_node(name, id);
-        if (const error_code failed = co_await std::move(finding))
-            co_return failed;
-    }
-    if (!find(name, id))
-        co_return error_code();
-    auto leaving = leave(name, id);
-    const auto left = co_await std::move(leaving);
-    co_return left ? error_code() : left.error();
-}
-
-asio::awaitable<result<bool>> zookeeper_locks::release(grant held) {
-    const auto kept = shared_from_this();
-    auto asking = turn(held.name);
-    const auto mine = co_await std::move(asking);
-    if (!link_->usable())
-        co_return link_->meaning_of(zk_code::invalid_state);
-    const auto* const known = find(held.name, held.id);
-    if (!known || !known->granted || token_of(*known) != held.token)
-        co_return false;
-    auto leaving = leave(held.name, held.id);
-    co_return co_await std::move(leaving);
-}
-
-// @return whether the node was still there.
-asio::awaitable<result<bool>> zookeeper_locks::leave(std::string name, request_id id) {
-    auto* const known = find(name, id);
-    if (!known)
-        co_return false;
-    known->leaving = true;
-    auto passing = pass_on(name, id);
-    const auto left = co_await std::move(passing);
-    if (left) {
-        drop(name, id);
-    } else if (auto* const still = find(name, id)) {
-        still->leaving = false;
-    }
-    co_return left;
-}
-
-// Deletes the node and grants to the next one, in one step.
-asio::awaitable<result<bool>> zookeeper_locks::pass_on(const std::string& name, request_id id) {
-    constexpr int attempts_max = 100;
-    for (int attempt = 0; attempt < attempts_max; ++attempt) {
-        const auto* const mine = find(name, id);
-        const auto* const lock = find_lock(name);
-        if (!mine)
-            co_return false;
-        const auto node = mine->node;
-        const auto place = lock->seen.place_of(node);
-        const auto& nodes = lock->seen.nodes();
-        const bool has_next = mine->granted && place + 1 < nodes.size();
-        const bool plain = mine->mode == lock_mode::exclusive();
-        if (mine->granted && (plain ? has_next && nodes[place + 1].mode != mine->mode
-                                    : lock->seen.anybody_waits())) {
-            auto advancing = advance(name, node);
-            co_return co_await std::move(advancing);
-        }
-        const bool hands_over = plain && has_next;
-        zk_reply_ptr sent;
-        if (hands_over) {
-            zk_step set;
-            set.type = zk_step::kind::set;
-            set.path = path_of(*lock, nodes[place + 1].name);
-            set.data = "granted";
-            zk_step erase;
-            erase.type = zk_step::kind::erase;
-            erase.path = path_of(*lock, node);
-            std::vector<zk_step> steps;
-            steps.push_back(std::move(set));
-            steps.push_back(std::move(erase));
-            sent = link_->change(std::move(steps));
-        } else {
-            sent = link_->erase(path_of(*lock, node));
-        }
-        auto taking = sent->take();
-        const auto answer = co_await std::move(taking);
-        if (!answer.failed)
-            co_return true;
-        if (answer.failed != zk_code::no_node)
-            co_return link_->meaning_of(answer.failed);
-        if (!hands_over)
-            co_return false;
-        // The next one has gone, or this one.
-        auto seeing = read(name, false, false);
-        const auto state = co_await std::move(seeing);
-        if (!state)
-            co_return state.error();
-        if (state->place_of(node) == state->nodes().size())
-            co_return false;
-    }
-    co_return error_code(errc::outcome_unknown);
-}
-
-asio::awaitable<result<token_range>> zookeeper_locks::draw(grant held) {
-    const auto kept = shared_from_this();
-    auto asking = turn(held.name);
-    const auto mine = co_await std::move(asking);
-    if (!link_->usable())
-        co_return link_->meaning_of(zk_code::invalid_state);
-    const auto* known = find(held.name, held.id);
-    if (!known || !known->granted || token_of(*known) != held.token)
-        co_return error_code(errc::lease_lost);
-    if (known->mode == lock_mode::shared())
-        co_return error_code(errc::unsupported);
-    const auto domain = held.token.domain;
-    const auto writing = link_->set(path_of(*find_lock(held.name), known->node), "granted");
-    const auto started = start_reading(held.name, false, known->mode.capacity() != 0);
-    auto taking = writing->take();
-    const auto written = co_await std::move(taking);
-    if (written.failed == zk_code::no_node)
-        co_return error_code(errc::lease_lost);
-    if (written.failed)
-        co_return link_->meaning_of(written.failed);
-    auto finishing = finish_reading(held.name, started);
-    const auto state = co_await std::move(finishing);
-    if (!state)
-        co_return state.error();
-    // Whoever waits already has a token below this one.
-    if (state->anybody_waits())
-        co_return error_code(errc::busy);
-    token_range range;
-    range.first = {written.stat.modified << fencing_token::sequence_bits, domain};
-    range.count = 1U << fencing_token::sequence_bits;
-    co_return range;
-}
-
 // Requests of which nobody knows whether they have a node.
 std::vector<request_id> zookeeper_locks::unknown_in(const std::string& name) {
     std::vector<request_id> all;
@@ -423,8 +284,10 @@ asio::awaitable<result<session_view>> zookeeper_locks::look() {
     for (const auto& [name, lock] : locks_)
         names.push_back(name);
     std::vector<reading> readings;
-    for (const auto& name : names)
-        readings.push_back(start_reading(name, true, wants_text(*find_lock(name))));
+    for (const auto& name : names) {
+        const auto& lock = *find_lock(name);
+        readings.push_back(start_reading(name, wants_list(lock), wants_text(lock)));
+    }
     for (std::size_t i = 0; i < names.size(); ++i) {
         auto finishing = finish_reading(names[i], readings[i]);
         const auto state = co_await std::move(finishing);
@@ -460,47 +323,6 @@ asio::awaitable<result<session_view>> zookeeper_locks::look() {
         }
     }
     co_return view;
-}
-
-asio::awaitable<error_code> zookeeper_locks::end() {
-    const auto kept = shared_from_this();
-    std::vector<std::pair<std::string, request_id>> all;
-    for (auto& [name, lock] : locks_) {
-        for (auto& [id, mine] : lock.requests) {
-            mine.leaving = true;
-            all.emplace_back(name, id);
-        }
-    }
-    constexpr std::size_t at_once = 64;
-    for (std::size_t from = 0; from < all.size(); from += at_once) {
-        std::vector<std::shared_ptr<withdrawal>> under_way;
-        for (auto i = from; i < std::min(all.size(), from + at_once); ++i) {
-            under_way.push_back(std::make_shared<withdrawal>(link_->executor()));
-            asio::co_spawn(
-                link_->executor(),
-                run_withdrawal(kept, all[i].first, all[i].second, under_way.back()),
-                asio::detached
-            );
-        }
-        for (const auto& each : under_way) {
-            auto waiting = each->done.async_wait(coro::detail::with_code);
-            co_await std::move(waiting);
-            if (each->failed)
-                co_return each->failed;
-        }
-    }
-    co_return error_code();
-}
-
-asio::awaitable<void> zookeeper_locks::run_withdrawal(
-    [[maybe_unused]] std::shared_ptr<zookeeper_locks> self,
-    std::string name,
-    request_id id,
-    std::shared_ptr<withdrawal> one
-) {
-    auto withdrawing = withdraw(std::move(name), id);
-    one->failed = co_await std::move(withdrawing);
-    one->done.set();
 }
 
 }  // namespace mortise::store_detail

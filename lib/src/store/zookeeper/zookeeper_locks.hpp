@@ -18,10 +18,10 @@ namespace mortise::store_detail {
 /// What the session of a link asks for: its nodes in the queues of locks, and what watches tell of
 /// them.
 ///
-/// A node that waits has a watch on itself, by which whoever releases the lock tells it of its
-/// grant, and one on the node before it, for a holder that ends in another way. A watch on all
-/// children is kept by who is last, to learn of a successor, and by a holder for whose lock nobody
-/// waits: both end with the next node that is made.
+/// A node that waits has a watch on the node before it. An exclusive holder writes its node while
+/// it deletes it: whoever is behind it has the lock by that. Readers and permits are granted by a
+/// write of their own nodes, which they watch, too. A holder for whose lock nobody waits watches
+/// all children, to learn of the first that does.
 ///
 /// @par Threads The strand.
 class zookeeper_locks : public std::enable_shared_from_this<zookeeper_locks> {
@@ -48,19 +48,27 @@ private:
     struct own_request {
         explicit own_request(request_id number, lock_mode kind) : id(number), mode(kind) {}
 
+        void forget_watches() {
+            before.clear();
+            watched = will_watch = false;
+        }
+
         const request_id id;
         const lock_mode mode;
-        std::string node;        ///< Empty: not known yet, nor whether it is there.
-        std::string before;      ///< The node before it that is watched.
-        bool watched = false;    ///< Both watches are set, or were set and have told.
-        std::uint64_t base = 0;  ///< Of its token; of a reader that of the phase.
+        std::string node;         ///< Empty: not known yet, nor whether it is there.
+        std::string before;       ///< The node before it that is watched.
+        bool takes_over = false;  ///< That one is exclusive: it hands the lock over by a change.
+        bool watched = false;     ///< The node itself is watched,
+        bool will_watch = false;  ///< or will be, in a moment.
+        std::uint64_t base = 0;   ///< Of its token; of a reader that of the phase.
         std::uint64_t created = 0;
         std::uint32_t slot = 0;
-        alarm later;          ///< For the watch on a node that was granted.
+        alarm later;          ///< For a look that most do not need.
         bool asking = false;  ///< The answer will tell, not an event.
         bool leaving = false;
         bool granted = false;
         bool contended = false;
+        bool alone = false;  ///< Nobody stood behind it when its queue was read last.
         clock::time_point since;
     };
     struct own_lock {
@@ -71,6 +79,7 @@ private:
         std::uint64_t creations = 0;       ///< How many nodes this session has made, or tried to.
         std::uint32_t creations_seen = 0;  ///< How many were made of all, by `seen`.
         std::uint64_t creations_then = 0;  ///< `creations` at that time.
+        bool watched = false;              ///< A watch on all children is set.
         bool has_seen = false;
         bool tried = false;    ///< Another session has made a node since.
         bool reading = false;  ///< A read by `refresh` is under way.
@@ -125,23 +134,25 @@ private:
     reading start_reading(const std::string& name, bool watch, bool with_text);
     asio::awaitable<result<lock_state>> read(std::string name, bool watch, bool with_text);
     asio::awaitable<result<lock_state>> finish_reading(std::string name, reading under_way);
-    bool wants_list(const own_lock& lock) const;
+    static bool wants_list(const own_lock& lock);
     static bool wants_text(const own_lock& lock);
-    void hear_of_grant(own_lock& lock, const std::string& node);
+    void hear_of_change(own_lock& lock, const std::string& node);
     static bool ends_a_wait(const own_lock& lock, const std::string& node);
 
     void refresh(const std::string& name);
     asio::awaitable<void> run_refresh(std::shared_ptr<zookeeper_locks> self, std::string name);
     asio::awaitable<void> run_advance(std::shared_ptr<zookeeper_locks> self, std::string name);
     bool judge_all(const std::string& name);
-    void watch(const std::string& name, own_request& mine);
-    void watch_later(const std::string& name, own_request& mine);
-    asio::awaitable<void> run_watch(
-        std::shared_ptr<zookeeper_locks> self,
-        std::string name,
-        request_id id,
-        zk_reply_ptr own,
-        zk_reply_ptr before
+    void watch_before(const std::string& name, own_request& mine);
+    void watch_own(const std::string& name, own_request& mine);
+    void watch_own_later(const std::string& name, own_request& mine);
+    void read_queue_later(const std::string& name, own_request& mine);
+    template <class Then>
+    void do_later(const std::string& name, own_request& mine, clock::duration pause, Then then);
+    asio::awaitable<void>
+    hear_of_before(std::shared_ptr<zookeeper_locks> self, std::string name, zk_reply_ptr before);
+    asio::awaitable<void> hear_of_own(
+        std::shared_ptr<zookeeper_locks> self, std::string name, request_id id, zk_reply_ptr own
     );
     void read_grant(const own_lock& lock, own_request& mine, const std::string& text);
     void grant_to(own_lock& lock, own_request& mine, std::uint64_t base, std::uint32_t slot);

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: BSL-1.0
+// How requests of a session end, and what a holder may give on by itself.
+#include "store/zookeeper/zookeeper_locks.hpp"
+#include "zookeeper/zk_error.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace mortise::store_detail {
+
+using zookeeper_detail::zk_code;
+
+asio::awaitable<error_code> zookeeper_locks::withdraw(std::string name, request_id id) {
+    const auto kept = shared_from_this();
+    auto asking = turn(name);
+    const auto mine = co_await std::move(asking);
+    if (!link_->usable())
+        co_return link_->meaning_of(zk_code::invalid_state);
+    auto* known = find(name, id);
+    if (!known || known->node.empty()) {
+        if (!known)
+            lock_of(name).requests.try_emplace(id, id, lock_mode());
+        auto finding = find_node(name, id);
+        if (const error_code failed = co_await std::move(finding))
+            co_return failed;
+    }
+    if (!find(name, id))
+        co_return error_code();
+    auto leaving = leave(name, id);
+    const auto left = co_await std::move(leaving);
+    co_return left ? error_code() : left.error();
+}
+
+asio::awaitable<result<bool>> zookeeper_locks::release(grant held) {
+    const auto kept = shared_from_this();
+    auto asking = turn(held.name);
+    const auto mine = co_await std::move(asking);
+    if (!link_->usable())
+        co_return link_->meaning_of(zk_code::invalid_state);
+    const auto* const known = find(held.name, held.id);
+    if (!known || !known->granted || token_of(*known) != held.token)
+        co_return false;
+    auto leaving = leave(held.name, held.id);
+    co_return co_await std::move(leaving);
+}
+
+// @return whether the node was still there.
+asio::awaitable<result<bool>> zookeeper_locks::leave(std::string name, request_id id) {
+    auto* const known = find(name, id);
+    if (!known)
+        co_return false;
+    known->leaving = true;
+    auto passing = pass_on(name, id);
+    const auto left = co_await std::move(passing);
+    if (left) {
+        drop(name, id);
+    } else if (auto* const still = find(name, id)) {
+        still->leaving = false;
+    }
+    co_return left;
+}
+
+// Deletes the node. An exclusive holder writes it in the same step, unless nobody is known to stand
+// behind it: for whoever does, the change is the grant, and the deletion alone a reason to look.
+asio::awaitable<result<bool>> zookeeper_locks::pass_on(const std::string& name, request_id id) {
+    const auto* const mine = find(name, id);
+    const auto* const lock = find_lock(name);
+    if (!mine)
+        co_return false;
+    const auto& nodes = lock->seen.nodes();
+    const auto behind = lock->seen.place_of(mine->node) + 1;
+    const bool plain = mine->mode == lock_mode::exclusive();
+    if (mine->granted && (plain ? behind < nodes.size() && nodes[behind].mode != mine->mode
+                                : lock->seen.anybody_waits())) {
+        auto advancing = advance(name, mine->node);
+        co_return co_await std::move(advancing);
+    }
+    const auto path = path_of(*lock, mine->node);
+    zk_reply_ptr sent;
+    if (plain && mine->granted && !mine->alone) {
+        std::vector<zk_step> steps(2);
+        steps[0].type = zk_step::kind::set;
+        steps[0].path = steps[1].path = path;
+        steps[0].data = "handed over";
+        steps[1].type = zk_step::kind::erase;
+        sent = link_->change(std::move(steps));
+    } else {
+        sent = link_->erase(path);
+    }
+    auto taking = sent->take();
+    const auto answer = co_await std::move(taking);
+    if (answer.failed == zk_code::no_node)
+        co_return false;
+    if (answer.failed)
+        co_return link_->meaning_of(answer.failed);
+    co_return true;
+}
+
+// The number of any write of the session is above the tokens of all that came before it.
+asio::awaitable<result<token_range>> zookeeper_locks::draw(grant held) {
+    const auto kept = shared_from_this();
+    auto asking = turn(held.name);
+    const auto mine = co_await std::move(asking);
+    if (!link_->usable())
+        co_return link_->meaning_of(zk_code::invalid_state);
+    const auto* known = find(held.name, held.id);
+    if (!known || !known->granted || token_of(*known) != held.token)
+        co_return error_code(errc::lease_lost);
+    if (known->mode == lock_mode::shared())
+        co_return error_code(errc::unsupported);
+    const auto domain = held.token.domain;
+    const auto node = known->node;
+    const auto writing = link_->write_session();
+    const auto started = start_reading(held.name, false, known->mode.capacity() != 0);
+    auto taking = writing->take();
+    const auto written = co_await std::move(taking);
+    if (written.failed == zk_code::no_node)
+        co_return error_code(errc::session_lost);
+    if (written.failed)
+        co_return link_->meaning_of(written.failed);
+    auto finishing = finish_reading(held.name, started);
+    const auto state = co_await std::move(finishing);
+    if (!state)
+        co_return state.error();
+    if (state->place_of(node) == state->nodes().size())
+        co_return error_code(errc::lease_lost);
+    // Whoever waits already has a token below this one.
+    if (state->anybody_waits())
+        co_return error_code(errc::busy);
+    token_range range;
+    range.first = {written.stat.modified << fencing_token::sequence_bits, domain};
+    range.count = 1U << fencing_token::sequence_bits;
+    co_return range;
+}
+
+asio::awaitable<error_code> zookeeper_locks::end() {
+    const auto kept = shared_from_this();
+    std::vector<std::pair<std::string, request_id>> all;
+    for (auto& [name, lock] : locks_) {
+        for (auto& [id, mine] : lock.requests) {
+            mine.leaving = true;
+            all.emplace_back(name, id);
+        }
+    }
+    constexpr std::size_t at_once = 64;
+    for (std::size_t from = 0; from < all.size(); from += at_once) {
+        std::vector<std::shared_ptr<withdrawal>> under_way;
+        for (auto i = from; i < std::min(all.size(), from + at_once); ++i) {
+            under_way.push_back(std::make_shared<withdrawal>(link_->executor()));
+            asio::co_spawn(
+                link_->executor(),
+                run_withdrawal(kept, all[i].first, all[i].second, under_way.back()),
+                asio::detached
+            );
+        }
+        for (const auto& each : under_way) {
+            auto waiting = each->done.async_wait(coro::detail::with_code);
+            co_await std::move(waiting);
+            if (each->failed)
+                co_return each->failed;
+        }
+    }
+    co_return error_code();
+}
+
+asio::awaitable<void> zookeeper_locks::run_withdrawal(
+    [[maybe_unused]] std::shared_ptr<zookeeper_locks> self,
+    std::string name,
+    request_id id,
+    std::shared_ptr<withdrawal> one
+) {
+    auto withdrawing = withdraw(std::move(name), id);
+    one->failed = co_await std::move(withdrawing);
+    one->done.set();
+}
+
+}  // namespace mortise::store_detail
