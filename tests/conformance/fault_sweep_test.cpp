@@ -17,7 +17,7 @@ void FaultSweep::close_after_fault(operation_scene& scene) {
     EXPECT_TRUE(h().run_until(
         [&] { return h().residue() == residue(); },
         std::max<clock::duration>(4 * ttl(), std::chrono::seconds(20))
-    ));
+    )) << h().left();
     EXPECT_TRUE(scene.all_free());
 }
 
