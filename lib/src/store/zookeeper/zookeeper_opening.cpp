@@ -9,6 +9,7 @@
 
 #include <sstream>
 #include <utility>
+#include <vector>
 
 namespace mortise::store_detail {
 
@@ -34,7 +35,7 @@ std::string line(std::string text) {
 
 // The C client would look names up in the middle of the event loop.
 asio::awaitable<result<std::string>> zookeeper_link::addresses() {
-    std::string all;
+    std::vector<std::string> places;
     std::string why;
     for (const auto& each : config_.servers) {
         asio::ip::tcp::resolver resolver(strand());
@@ -48,13 +49,18 @@ asio::awaitable<result<std::string>> zookeeper_link::addresses() {
         for (const auto& place : std::get<1>(found)) {
             const auto address = place.endpoint().address();
             const auto text = address.to_string();
-            if (!all.empty())
-                all += ',';
-            all += (address.is_v6() ? '[' + text + ']' : text) + ':' + service;
+            places.push_back((address.is_v6() ? '[' + text + ']' : text) + ':' + service);
         }
     }
-    if (all.empty())
+    if (places.empty())
         co_return remember(errc::store_unavailable, why);
+    // The C client goes two places further in its list after a failure: of an even number it would
+    // try every other one, and of two the same one again and again.
+    if (places.size() % 2 == 0)
+        places.push_back(places.front());
+    std::string all;
+    for (const auto& each : places)
+        all += (all.empty() ? "" : ",") + each;
     co_return all;
 }
 
