@@ -83,6 +83,7 @@ void zookeeper_link::close_connection() noexcept {
     touch_alarm_.cancel();
     beat_alarm_.cancel();
     open_alarm_.cancel();
+    reconnection_alarm_.cancel();
     if (const auto mine = std::exchange(handle_, nullptr))
         mine->close();
     if (decided_)
@@ -93,8 +94,10 @@ void zookeeper_link::changed(zk_state now) {
     if (now == zk_state::connecting) {
         usable_ = false;
         answers_.clear();
+        watch_reconnection();
         return;
     }
+    reconnection_alarm_.cancel();
     if (!decided_->is_set()) {
         decided_->set();
         return;
@@ -103,6 +106,24 @@ void zookeeper_link::changed(zk_state now) {
         connected_again();
     else if (now == zk_state::expired)
         over();
+}
+
+// A server may take a connection and say nothing: one that stands still, or that is about to start.
+// The C client would wait for two thirds of the time-out, which is longer than a lease lasts.
+void zookeeper_link::watch_reconnection() {
+    const auto patience = answers_.patience();
+    const auto due = std::max(handle_->connecting_since() + patience, now() + patience / 2);
+    const std::weak_ptr weak(std::static_pointer_cast<zookeeper_link>(shared_from_this()));
+    reconnection_alarm_.set(*time(), strand(), due, [weak, patience, due, by = handle_] {
+        const auto self = weak.lock();
+        if (!self || self->handle_ != by || self->over_)
+            return;
+        // A process that did not run must first read what has come meanwhile.
+        const bool late = self->now() > due + patience / 2;
+        if (!late && self->now() >= by->connecting_since() + patience)
+            by->reconnect();
+        self->watch_reconnection();
+    });
 }
 
 // The write comes before all else: what is read after it shows all that was sent by the connection

@@ -151,6 +151,7 @@ private:
     zk_reply_ptr ask(Send send);
     void changed(zk_state now);
     void connected_again();
+    void watch_reconnection();
     void expect_beat(clock::time_point sent, clock::time_point base);
     void over();
     void clear_up(const std::vector<std::string>& nodes);
@@ -164,8 +165,9 @@ private:
     alarm touch_alarm_;  ///< For a read that the next heartbeat can carry.
     alarm beat_alarm_;   ///< For the end of a session without heartbeats.
     alarm open_alarm_;
-    bool usable_ = false;  ///< The connection may be used for calls.
-    bool over_ = false;    ///< The session of this link has ended.
+    alarm reconnection_alarm_;  ///< For a server that does not answer the opening.
+    bool usable_ = false;       ///< The connection may be used for calls.
+    bool over_ = false;         ///< The session of this link has ended.
     clock::time_point believed_until_;
     std::uint64_t closings_ = 0;  ///< How often the connection was closed.
     std::uint64_t generation_ = 0;
