@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A library that tests load into a database server (LD_PRELOAD): its clock is then set forward or
-// back, and its disk is full, as a shared file says. See server_faults.hpp.
+// A library that tests load into a server (LD_PRELOAD): its clock is then set forward or back, and
+// its disk is full, as a shared file says. See server_faults.hpp.
 //
 // It has no sanitizer, since the server has none, and calls nothing that calls back into it.
 #include "support/preloaded_faults.hpp"
@@ -112,13 +112,17 @@ time_t time(time_t* seconds) noexcept {
     return now.tv_sec;
 }
 
-// Until a time of the clock as it seems: the kernel has the real one.
+// Until a time of the clock as it seems: the kernel has the real one. Java's virtual machine waits
+// by the monotonic clock, which is left alone; the C library tells which clock it is nowhere but in
+// this bit.
 int pthread_cond_timedwait(
     pthread_cond_t* condition, pthread_mutex_t* mutex, const timespec* until
 ) {
     using wait = int (*)(pthread_cond_t*, pthread_mutex_t*, const timespec*);
     static const auto next = real<wait>("pthread_cond_timedwait", "GLIBC_2.3.2");
-    const timespec kernels = shifted(*until, -ahead_ns());
+    constexpr unsigned monotonic_bit = 2;
+    const bool monotonic = (condition->__data.__wrefs & monotonic_bit) != 0;
+    const timespec kernels = shifted(*until, monotonic ? 0 : -ahead_ns());
     return next(condition, mutex, &kernels);
 }
 

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <new>
 #include <system_error>
+#include <utility>
 
 namespace mortise::test {
 namespace {
@@ -22,10 +23,14 @@ constexpr const char* shared_file = "faults";
 }  // namespace
 
 // The library is copied to where the server's account can read it.
-server_faults::server_faults(const prepared_data& data) : data_(data) {
-    std::filesystem::copy_file(built_program("tests/preloaded_faults.so"), data.folder() / library);
-    data.give(data.folder() / library);
-    const auto path = data.folder() / shared_file;
+server_faults::server_faults(const prepared_data& data) : server_faults(data.folder()) {
+    data.give(folder_ / library);
+    data.give(folder_ / shared_file);
+}
+
+server_faults::server_faults(std::filesystem::path folder) : folder_(std::move(folder)) {
+    std::filesystem::copy_file(built_program("tests/preloaded_faults.so"), folder_ / library);
+    const auto path = folder_ / shared_file;
     const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR);
     void* at = MAP_FAILED;
     if (file >= 0 && ::ftruncate(file, sizeof(preloaded_faults)) == 0)
@@ -36,7 +41,6 @@ server_faults::server_faults(const prepared_data& data) : data_(data) {
     if (at == MAP_FAILED)
         throw std::system_error(reason, std::generic_category(), path.string());
     shared_ = new (at) preloaded_faults();
-    data.give(path);
 }
 
 server_faults::~server_faults() {
@@ -46,8 +50,8 @@ server_faults::~server_faults() {
 std::vector<std::string> server_faults::with_library(std::vector<std::string> command) const {
     std::vector<std::string> all = {
         "env",
-        "LD_PRELOAD=" + (data_.folder() / library).string(),
-        std::string(faults_variable) + "=" + (data_.folder() / shared_file).string()};
+        "LD_PRELOAD=" + (folder_ / library).string(),
+        std::string(faults_variable) + "=" + (folder_ / shared_file).string()};
     all.insert(all.end(), command.begin(), command.end());
     return all;
 }

@@ -5,6 +5,7 @@
 #include "support/prepared_data.hpp"
 
 #include <chrono>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -20,11 +21,14 @@ enum class preloads : bool { nothing, faults };
 /// are left alone.
 ///
 /// @par Threads   Any.
-/// @par Lifetimes `data` must outlive it.
+/// @par Lifetimes The folder must outlive it.
 class server_faults {
 public:
-    /// @throws std::system_error
+    /// For a server that runs as the owner of the data. @throws std::system_error
     explicit server_faults(const prepared_data& data);
+    /// For a server of the test's own account, with two files in this folder.
+    /// @throws std::system_error
+    explicit server_faults(std::filesystem::path folder);
     ~server_faults();
     server_faults(const server_faults&) = delete;
     server_faults& operator=(const server_faults&) = delete;
@@ -35,12 +39,12 @@ public:
     /// Sets the clock, which has the machine's time at first, forward, or back by a negative time.
     void step_clock(std::chrono::microseconds by);
 
-    /// Lets no file of its data become longer, or again. The log of its writes is as if on another
-    /// disk.
+    /// Lets no file of its data become longer, or again. The log of a database's writes is as if on
+    /// another disk; that of ZooKeeper is its data.
     void fill_disk(bool full = true);
 
 private:
-    const prepared_data& data_;
+    const std::filesystem::path folder_;
     preloaded_faults* shared_;
 };
 

@@ -43,13 +43,17 @@ std::string ask(std::uint16_t port, const std::string& word) {
 
 }  // namespace
 
-zookeeper_ensemble::zookeeper_ensemble(std::size_t count, settings chosen, route way)
+zookeeper_ensemble::zookeeper_ensemble(
+    std::size_t count, settings chosen, route way, preloads library
+)
     : chosen_(std::move(chosen)), way_(std::move(way)) {
     for (std::size_t i = 0; i < count; ++i)
         members_.emplace_back();
     for (std::size_t i = 0; i < count; ++i) {
         std::filesystem::create_directories(folder(i) / "data");
         std::ofstream(folder(i) / "data" / "myid") << i + 1 << '\n';
+        if (library == preloads::faults)
+            members_[i].faults.emplace(folder(i));
         configure(i);
         start(i);
     }
@@ -78,7 +82,7 @@ void zookeeper_ensemble::configure(std::size_t member) const {
 }
 
 void zookeeper_ensemble::start(std::size_t member) {
-    const std::vector<std::string> command = {
+    std::vector<std::string> command = {
         MORTISE_JAVA,
         "-Xmx96m",
         "-XX:+UseSerialGC",
@@ -91,7 +95,9 @@ void zookeeper_ensemble::start(std::size_t member) {
         MORTISE_ZOOKEEPER_CLASSES,
         "org.apache.zookeeper.server.quorum.QuorumPeerMain",
         (folder(member) / "zoo.cfg").string()};
-    members_.at(member).process = std::make_unique<child_program>(command, folder(member) / "log");
+    if (const auto& faults = members_.at(member).faults)
+        command = faults->with_library(std::move(command));
+    members_[member].process = std::make_unique<child_program>(command, folder(member) / "log");
 }
 
 void zookeeper_ensemble::kill(std::size_t member) {
@@ -138,7 +144,7 @@ child_program& zookeeper_ensemble::running(std::size_t member) const {
 }
 
 std::string zookeeper_ensemble::address(std::size_t member) const {
-    return "127.0.0.1:" + std::to_string(members_.at(member).clients.port());
+    return "127.0.0.1:" + std::to_string(port(member));
 }
 
 std::string zookeeper_ensemble::addresses() const {

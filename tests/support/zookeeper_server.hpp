@@ -5,6 +5,7 @@
 #include "support/child_program.hpp"
 #include "support/port_reservation.hpp"
 #include "support/scratch_folder.hpp"
+#include "support/server_faults.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -33,18 +34,27 @@ public:
 
     /// @param count 1: a server alone; else an odd number
     /// @throws std::runtime_error with the logs, if it does not answer
-    explicit zookeeper_ensemble(std::size_t count = 1, settings chosen = {}, route way = {});
+    explicit zookeeper_ensemble(
+        std::size_t count = 1,
+        settings chosen = {},
+        route way = {},
+        preloads library = preloads::nothing
+    );
     ~zookeeper_ensemble() = default;
     zookeeper_ensemble(const zookeeper_ensemble&) = delete;
     zookeeper_ensemble& operator=(const zookeeper_ensemble&) = delete;
 
     std::size_t size() const noexcept { return members_.size(); }
+    /// At which clients connect to 127.0.0.1.
+    std::uint16_t port(std::size_t member = 0) const { return members_.at(member).clients.port(); }
     std::string address(std::size_t member = 0) const;
     /// All of them, with commas.
     std::string addresses() const;
 
     void start(std::size_t member);
     void kill(std::size_t member);
+    /// Whether it has ended by itself; then it can be started again.
+    bool ended(std::size_t member) const { return running(member).ended(); }
     /// Suspends it (SIGSTOP): it stays connected and does nothing until `resume`.
     void suspend(std::size_t member) { running(member).suspend(); }
     void resume(std::size_t member) { running(member).resume(); }
@@ -57,11 +67,15 @@ public:
     std::size_t member_with(const std::string& wanted) const;
     std::string log(std::size_t member) const;
 
+    /// The clock and the disk of a member of an ensemble with `preloads::faults`.
+    server_faults& faults(std::size_t member) { return members_.at(member).faults.value(); }
+
 private:
     struct server {
         port_reservation clients;
         port_reservation peers;
         port_reservation election;
+        std::optional<server_faults> faults;
         std::unique_ptr<child_program> process;
     };
 
