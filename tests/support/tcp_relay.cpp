@@ -14,6 +14,7 @@
 #include <array>
 #include <cstddef>
 #include <set>
+#include <string>
 #include <utility>
 
 namespace mortise::test {
@@ -21,21 +22,39 @@ namespace {
 
 using tcp = asio::ip::tcp;
 
+/// What goes one way.
+struct stream {
+    explicit stream(const asio::any_io_executor& executor) : news(executor) {}
+
+    std::string pending;  ///< Has come and was not passed on yet.
+    coro::event news;     ///< Something has come, or the end.
+    bool ended = false;
+};
+
 struct pair_of_sockets {
     pair_of_sockets(tcp::socket from, tcp::socket to)
-        : client(std::move(from)), server(std::move(to)) {
+        : client(std::move(from)),
+          server(std::move(to)),
+          streams{stream(client.get_executor()), stream(client.get_executor())} {
         client.set_option(tcp::no_delay(true));
         server.set_option(tcp::no_delay(true));
     }
 
+    // Wakes who waits for news.
     void close() {
         boost::system::error_code ignored;
         client.close(ignored);
         server.close(ignored);
+        for (auto& each : streams) {
+            each.ended = true;
+            each.news.set();
+        }
     }
 
     tcp::socket client;
     tcp::socket server;
+    std::array<stream, 2> streams;
+    bool sent_away = false;  ///< The client; the server is not told.
 };
 
 }  // namespace
@@ -55,9 +74,32 @@ public:
     void end() {
         boost::system::error_code ignored;
         acceptor_.close(ignored);
+        end_connections();
+        open_gates();
+    }
+
+    void end_connections() {
         for (const auto& each : std::exchange(links_, {}))
             each->close();
-        open_gates();
+    }
+
+    // What a client has sent can still be read.
+    void send_clients_away() {
+        boost::system::error_code ignored;
+        for (const auto& each : links_) {
+            each->sent_away = true;
+            each->client.shutdown(tcp::socket::shutdown_send, ignored);
+        }
+    }
+
+    void refuse(bool all) { refuses_ = all; }
+    std::size_t connections() const { return links_.size(); }
+    std::uint64_t accepted() const { return accepted_; }
+    std::string held_back(way direction) const {
+        std::string all;
+        for (const auto& each : links_)
+            all += each->streams.at(static_cast<std::size_t>(direction)).pending;
+        return all;
     }
 
     std::uint16_t port() const { return acceptor_.local_endpoint().port(); }
@@ -80,30 +122,51 @@ private:
                 co_return;
             tcp::socket server(self->executor_);
             const auto connected = co_await server.async_connect(self->server_, without_throw);
-            if (std::get<0>(connected) || !self->acceptor_.is_open())
+            if (std::get<0>(connected) || !self->acceptor_.is_open() || self->refuses_)
                 continue;
             const auto both =
                 std::make_shared<pair_of_sockets>(std::move(client), std::move(server));
             self->links_.insert(both);
-            for (const auto each : {way::to_server, way::to_client})
+            ++self->accepted_;
+            for (const auto each : {way::to_server, way::to_client}) {
+                asio::co_spawn(self->executor_, receive(both, each), asio::detached);
                 asio::co_spawn(self->executor_, pass(self, both, each), asio::detached);
+            }
+        }
+    }
+
+    // Receives while the gate is closed, too: what is held can be looked at.
+    static asio::awaitable<void> receive(link on, way direction) {
+        auto& from = direction == way::to_server ? on->client : on->server;
+        auto& into = on->streams.at(static_cast<std::size_t>(direction));
+        std::array<char, 65'536> bytes{};
+        while (!into.ended) {
+            const auto read = co_await from.async_read_some(asio::buffer(bytes), without_throw);
+            into.pending.append(bytes.data(), std::get<1>(read));
+            into.ended = into.ended || std::get<0>(read);
+            into.news.set();
         }
     }
 
     static asio::awaitable<void> pass(std::shared_ptr<core> self, link on, way direction) {
-        auto& from = direction == way::to_server ? on->client : on->server;
-        auto& to = direction == way::to_server ? on->server : on->client;
-        std::array<char, 65'536> bytes{};
+        const bool inward = direction == way::to_server;
+        auto& to = inward ? on->server : on->client;
+        auto& from = on->streams.at(static_cast<std::size_t>(direction));
         for (bool goes_on = true; goes_on;) {
-            const auto read = co_await from.async_read_some(asio::buffer(bytes), without_throw);
+            co_await from.news.async_wait(without_throw);
+            from.news.reset();
             co_await self->gate(direction).async_wait(without_throw);
-            goes_on = !std::get<0>(read);
-            if (goes_on) {
-                const auto some = asio::buffer(bytes.data(), std::get<1>(read));
-                const auto written = co_await asio::async_write(to, some, without_throw);
-                goes_on = !std::get<0>(written);
-            }
+            const auto some = std::exchange(from.pending, {});
+            goes_on = !from.ended;
+            if (some.empty() || !to.is_open())
+                continue;
+            const auto written = co_await asio::async_write(to, asio::buffer(some), without_throw);
+            // A client that was sent away needs no answer.
+            if (std::get<0>(written) && !(on->sent_away && !inward))
+                goes_on = false;
         }
+        if (on->sent_away && inward && on->server.is_open())
+            co_return;  // The server may end the connection, or go on to wait for the client.
         on->close();
         self->links_.erase(on);
     }
@@ -113,6 +176,8 @@ private:
     const tcp::endpoint server_;
     tcp::acceptor acceptor_;
     std::set<link> links_;
+    std::uint64_t accepted_ = 0;
+    bool refuses_ = false;
 };
 
 tcp_relay::tcp_relay(const asio::any_io_executor& executor, std::uint16_t server_port)
@@ -126,6 +191,30 @@ tcp_relay::~tcp_relay() {
 
 std::uint16_t tcp_relay::port() const {
     return core_->port();
+}
+
+std::size_t tcp_relay::connections() const {
+    return core_->connections();
+}
+
+std::uint64_t tcp_relay::accepted() const {
+    return core_->accepted();
+}
+
+std::string tcp_relay::held_back(way direction) const {
+    return core_->held_back(direction);
+}
+
+void tcp_relay::send_clients_away() {
+    core_->send_clients_away();
+}
+
+void tcp_relay::refuse(bool all) {
+    core_->refuse(all);
+}
+
+void tcp_relay::end_connections() {
+    core_->end_connections();
 }
 
 void tcp_relay::hold(way direction, bool held) {

@@ -4,8 +4,10 @@
 
 #include <boost/asio/any_io_executor.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 namespace mortise::test {
 
@@ -31,8 +33,22 @@ public:
     /// A port of 127.0.0.1.
     std::uint16_t port() const;
 
+    /// Those that neither side has ended, and all that there ever were.
+    std::size_t connections() const;
+    std::uint64_t accepted() const;
+
     /// Lets nothing through in that way, not even the end of a connection; or everything again.
     void hold(way direction, bool held);
+    /// What has come for that way, and was not let through.
+    std::string held_back(way direction) const;
+
+    /// Ends the connections for those who have made them. The server is not told, and gets what
+    /// they have sent once that way is open.
+    void send_clients_away();
+    /// Ends connections as soon as they are made, or takes them again.
+    void refuse(bool all);
+    /// Ends all connections; others may be made.
+    void end_connections();
 
 private:
     class core;

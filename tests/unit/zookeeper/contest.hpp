@@ -70,7 +70,18 @@ public:
     const std::string& root() const noexcept { return root_; }
 
     /// Another client, which connects to these members only.
-    contender& join(const std::vector<std::size_t>& members);
+    contender& join(const std::vector<std::size_t>& members) {
+        std::vector<std::uint16_t> ports;
+        for (const auto each : members)
+            ports.push_back(servers_.port(each));
+        return join_at(ports);
+    }
+    /// Another client, which connects to these ports of 127.0.0.1: those of relays.
+    contender& join_at(const std::vector<std::uint16_t>& ports);
+    /// Ends a client without a word, as if its process were killed.
+    void kill(contender& by) {
+        run([&] { by.locks.reset(); });
+    }
     /// Acquires the lock once and keeps it.
     void acquire(contender& by) { asio::co_spawn(context_, hold(by), asio::detached); }
     void release(contender& by) {
@@ -108,7 +119,7 @@ public:
         return run([this] {
             std::string all;
             for (const auto& each : contenders_)
-                all += each.locks->explain() + '\n';
+                all += each.locks ? each.locks->explain() + '\n' : "killed\n";
             return all;
         });
     }
@@ -148,7 +159,7 @@ private:
         by.granted_at = clock::now();
         by.token = by.held.token().value;
         ++by.grants;
-        EXPECT_GT(by.token, highest_);
+        EXPECT_GT(by.token, highest_) << "tokens grow";
         highest_ = std::max(highest_, by.token);
         count_holders();
         co_return true;
@@ -195,16 +206,13 @@ private:
     std::thread thread_;
 };
 
-inline contest::contender& contest::join(const std::vector<std::size_t>& members) {
+inline contest::contender& contest::join_at(const std::vector<std::uint16_t>& ports) {
     zookeeper_store_config config;
     config.root = root_;
     config.tick = std::chrono::milliseconds(100);
     config.servers.clear();
-    for (const auto each : members) {
-        const auto address = servers_.address(each);
-        const auto port = std::stoi(address.substr(address.find(':') + 1));
-        config.servers.emplace_back("127.0.0.1", static_cast<std::uint16_t>(port));
-    }
+    for (const auto each : ports)
+        config.servers.emplace_back("127.0.0.1", each);
     return *run([&] {
         client_config settings;
         settings.ttl = ttl_;
