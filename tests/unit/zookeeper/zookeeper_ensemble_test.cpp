@@ -31,6 +31,36 @@ protected:
         return eventually([&] { return servers.role(member) == "follower"; });
     }
 
+    void kill(const std::vector<std::size_t>& members) {
+        for (const auto each : members)
+            servers.kill(each);
+    }
+    void start(const std::vector<std::size_t>& members) {
+        for (const auto each : members)
+            servers.start(each);
+    }
+
+    // Those that are killed are two, and stay away until the lease is lost.
+    void lose_lease_without(const std::vector<std::size_t>& killed) {
+        contest round(servers, 1s);
+        auto& alice = round.join(all);
+        auto& bob = round.join(all);
+        round.acquire(alice);
+        EXPECT_TRUE(round.reaches([&] { return alice.grants == 1; })) << round.explain();
+        round.acquire(bob);
+        EXPECT_TRUE(round.beats_more(alice, 2)) << round.explain();
+        const machine_delay delay;
+        kill(killed);
+        EXPECT_TRUE(round.reaches([&] { return alice.lost_at.has_value(); }));
+        EXPECT_LT(*alice.lost_at, *alice.valid_until + 50ms + delay.so_far());
+        start(killed);
+        EXPECT_TRUE(round.reaches([&] { return bob.grants == 1; })) << round.explain();
+        EXPECT_GT(bob.token, alice.token);
+        EXPECT_GE(bob.granted_at, *alice.valid_until);
+        EXPECT_EQ(round.holders_max(), 1u);
+        servers.await_service();
+    }
+
     zookeeper_ensemble& servers = shared_ensemble();
     std::size_t leader = 0;
     std::vector<std::size_t> followers;
@@ -85,23 +115,28 @@ TEST_F(ZooKeeperEnsemble, KeepsALeaseWhileEachServerIsStartedAgain) {
 }
 
 TEST_F(ZooKeeperEnsemble, WithoutAQuorumLosesALeaseInTimeAndServesTheWaiterLater) {
-    contest round(servers, 1s);
+    lose_lease_without(followers);
+}
+
+TEST_F(ZooKeeperEnsemble, WithoutALeaderAndAQuorumLosesALeaseInTimeAndServesTheWaiterLater) {
+    lose_lease_without({leader, followers[0]});
+}
+
+TEST_F(ZooKeeperEnsemble, ReleasesALockThatIsGivenUpWithoutAQuorumWhenThereIsOne) {
+    contest round(servers, 20s);  // a busy machine must not cost the lease
     auto& alice = round.join(all);
     auto& bob = round.join(all);
     round.acquire(alice);
     EXPECT_TRUE(round.reaches([&] { return alice.grants == 1; })) << round.explain();
     round.acquire(bob);
-    EXPECT_TRUE(round.beats_more(alice, 2)) << round.explain();
-    const machine_delay delay;
-    for (const auto each : followers)
-        servers.kill(each);
-    EXPECT_TRUE(round.reaches([&] { return alice.lost_at.has_value(); }));
-    EXPECT_LT(*alice.lost_at, *alice.valid_until + 50ms + delay.so_far());
-    for (const auto each : followers)
-        servers.start(each);
+    EXPECT_TRUE(round.reaches([&] { return alice.held.contended(); })) << round.explain();
+    kill({leader, followers[0]});
+    EXPECT_TRUE(round.run([&] { return alice.held.held(); })) << round.explain();
+    round.release(alice);
+    start({leader, followers[0]});
     EXPECT_TRUE(round.reaches([&] { return bob.grants == 1; })) << round.explain();
-    EXPECT_GT(bob.token, alice.token);
-    EXPECT_GE(bob.granted_at, *alice.valid_until);
+    for (const auto* each : {&alice, &bob})
+        EXPECT_EQ(round.run([&] { return each->locks->stats().sessions; }), 1u);
     EXPECT_EQ(round.holders_max(), 1u);
     servers.await_service();
 }
