@@ -210,7 +210,9 @@ TEST_F(ZkHandle, ChangesSeveralNodesOrNone) {
 
 TEST_F(ZkHandle, WaitsForAServerThatRestarts) {
     zookeeper_ensemble server;
-    user one(context, server.addresses(), timeout);
+    // The session has this time to be found again, by the second opening if the server, which is
+    // about to start, swallows the first.
+    user one(context, server.addresses(), 5 * timeout);
     EXPECT_FALSE(one.create(node, node_kind::ephemeral).failed);
     const auto session = one.handle->session();
     server.kill(0);
