@@ -8,6 +8,7 @@
 namespace mortise::zookeeper_detail {
 namespace {
 
+static_assert(static_cast<int>(zk_code::runtime_inconsistency) == ZRUNTIMEINCONSISTENCY);
 static_assert(static_cast<int>(zk_code::connection_lost) == ZCONNECTIONLOSS);
 static_assert(static_cast<int>(zk_code::operation_timeout) == ZOPERATIONTIMEOUT);
 static_assert(static_cast<int>(zk_code::invalid_state) == ZINVALIDSTATE);

@@ -10,6 +10,9 @@ namespace mortise::zookeeper_detail {
 
 /// The codes of ZooKeeper that decide something here, as the C client names them.
 enum class zk_code : int {
+    /// An answer came out of turn, and the connection was given up: a server leaves the request of
+    /// a session that has moved without one, and may answer the next. It may have been done.
+    runtime_inconsistency = -2,
     connection_lost = -4,    ///< Before the answer: it may have been done.
     operation_timeout = -7,  ///< Likewise.
     invalid_state = -9,      ///< Nothing was sent: the session is over, or there is no connection.
@@ -47,7 +50,8 @@ inline error_code make_error_code(zk_code code) noexcept {
 /// Whether a write that ended so may have been done.
 inline bool may_be_done(const error_code& code) noexcept {
     return code == zk_code::connection_lost || code == zk_code::operation_timeout ||
-           code == zk_code::closing || code == zk_code::session_moved;
+           code == zk_code::closing || code == zk_code::session_moved ||
+           code == zk_code::runtime_inconsistency;
 }
 
 }  // namespace mortise::zookeeper_detail
