@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "support/message_reader.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace mortise::test {
@@ -17,12 +18,24 @@ std::uint32_t word_at(std::string_view bytes, std::size_t at) {
     return value;
 }
 
+/// Whether a stream begins with one of the words of four letters that a server answers in plain
+/// text: taken for the length of a frame it is more than any server reads.
+bool is_plain_text(std::string_view bytes) {
+    const auto is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
+    return bytes.size() >= word && std::all_of(bytes.begin(), bytes.begin() + word, is_letter);
+}
+
 /// Cuts a stream into frames: a length, and as many bytes.
 class framing {
 public:
     void feed(std::string_view bytes) { buffer_.append(bytes); }
+    /// From now on all that is there is passed on.
+    void end_frames() { plain_ = true; }
+    bool plain() const { return plain_; }
 
     std::optional<std::string> next() {
+        if (plain_ && !buffer_.empty())
+            return std::exchange(buffer_, {});
         if (buffer_.size() < word || buffer_.size() - word < word_at(buffer_, 0))
             return std::nullopt;
         auto frame = buffer_.substr(0, word + word_at(buffer_, 0));
@@ -32,6 +45,7 @@ public:
 
 private:
     std::string buffer_;
+    bool plain_ = false;
 };
 
 /// Whether the number of a request is one of those that count: others are pings and the like.
@@ -42,7 +56,13 @@ bool counts(const std::string& frame) {
 
 class zookeeper_reader final : public message_reader {
 public:
-    void feed_client(std::string_view bytes) override { client_.feed(bytes); }
+    void feed_client(std::string_view bytes) override {
+        if (client_begins_ && is_plain_text(bytes)) {
+            client_.end_frames();
+            server_.end_frames();
+        }
+        client_.feed(bytes);
+    }
     void feed_server(std::string_view bytes) override { server_.feed(bytes); }
 
     std::optional<proxied_piece> next_of_client() override {
@@ -50,7 +70,8 @@ public:
         if (!frame)
             return std::nullopt;
         const bool first = std::exchange(client_begins_, false);
-        const auto type = !first && counts(*frame) ? kind::command : kind::other;
+        const bool counted = !first && !client_.plain() && counts(*frame);
+        const auto type = counted ? kind::command : kind::other;
         return proxied_piece(type, std::move(*frame));
     }
 
@@ -59,7 +80,8 @@ public:
         if (!frame)
             return std::nullopt;
         const bool first = std::exchange(server_begins_, false);
-        const auto type = !first && counts(*frame) ? kind::answer_end : kind::other;
+        const bool counted = !first && !server_.plain() && counts(*frame);
+        const auto type = counted ? kind::answer_end : kind::other;
         return proxied_piece(type, std::move(*frame));
     }
 

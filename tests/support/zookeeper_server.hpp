@@ -61,6 +61,9 @@ public:
     /// Waits until all that run serve. @throws std::runtime_error
     void await_service();
 
+    /// The answer to one of the words that a server answers in plain text, such as "srvr"; empty:
+    /// there is none. Our settings allow that one only (4lw.commands.whitelist).
+    std::string ask(std::size_t member, const std::string& word) const;
     /// "leader", "follower" or "standalone"; empty if it does not serve.
     std::string role(std::size_t member) const;
     /// The member with that role. @throws std::runtime_error if there is none

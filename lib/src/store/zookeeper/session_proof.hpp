@@ -10,6 +10,19 @@
 
 namespace mortise::store_detail {
 
+/// The time-out of a session at the servers whose leases have that TTL: that of two heartbeats and
+/// a read more.
+constexpr std::chrono::milliseconds
+timeout_for(std::chrono::milliseconds ttl, std::chrono::milliseconds tick) noexcept {
+    return ttl + ttl * 2 / 3 + 2 * tick;
+}
+
+/// The longest TTL for which a session with that time-out is long enough; it may be negative.
+constexpr std::chrono::milliseconds
+longest_ttl_in(std::chrono::milliseconds timeout, std::chrono::milliseconds tick) noexcept {
+    return (timeout - 2 * tick) * 3 / 5;
+}
+
 /// Since when a session of ZooKeeper has surely had its whole time-out (docs/adr/0039.md).
 ///
 /// The leader of the ensemble decides when a session ends, and hears of it by the server that the

@@ -120,6 +120,7 @@ public:
     }
 
     const asio::any_io_executor& executor() const noexcept { return strand(); }
+    const std::shared_ptr<coro::time_source>& clock_source() const noexcept { return time(); }
     /// Sets an alarm for a time after now.
     void set_alarm(alarm& one, clock::duration after, std::function<void()> then) {
         one.set(*time(), strand(), now() + after, std::move(then));

@@ -78,8 +78,7 @@ asio::awaitable<error_code> zookeeper_link::open_connection() {
     zk_handle::config how;
     how.servers = *servers;
     const auto ttl = session().ttl.count() != 0 ? session().ttl : ttl_of_visitors;
-    // A lease needs the time-out of two heartbeats and a read more (docs/adr/0039.md).
-    how.timeout = ttl + ttl * 2 / 3 + 2 * config_.tick;
+    how.timeout = timeout_for(ttl, config_.tick);  // docs/adr/0039
     if (!config_.user.empty())
         how.login = config_.user + ':' + config_.password;
     const auto mine = std::make_shared<std::weak_ptr<zk_handle>>();
