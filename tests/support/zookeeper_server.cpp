@@ -106,6 +106,12 @@ void zookeeper_ensemble::kill(std::size_t member) {
     members_[member].process.reset();
 }
 
+void zookeeper_ensemble::empty(std::size_t member) const {
+    if (members_.at(member).process)
+        throw std::logic_error("the server runs");
+    std::filesystem::remove_all(folder(member) / "data" / "version-2");
+}
+
 void zookeeper_ensemble::await_service() {
     for (std::size_t i = 0; i < members_.size(); ++i) {
         const auto& process = members_[i].process;
