@@ -11,7 +11,6 @@
 
 #include <chrono>
 #include <fstream>
-#include <sstream>
 #include <string>
 
 namespace mortise::test {
@@ -19,20 +18,6 @@ namespace {
 
 namespace json = boost::json;
 using namespace std::chrono_literals;
-
-/// The changes in the output of `mortise watch --json`: "acquired a", one for each line.
-std::vector<std::string> changes_in(const std::string& out) {
-    std::vector<std::string> changes;
-    std::istringstream lines(out);
-    for (std::string line; std::getline(lines, line) && !lines.eof();) {
-        const json::value change = json::parse(line);
-        changes.push_back(
-            std::string(change.at("change").as_string()) + ' ' +
-            std::string(change.at("name").as_string())
-        );
-    }
-    return changes;
-}
 
 bool has(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
@@ -61,52 +46,6 @@ TEST_F(Cli, ShowShowsOneLockInFull) {
     EXPECT_EQ(table.wait(), 0);
     EXPECT_TRUE(has(table.out(), "a: exclusive, held, 1 waits\n")) << table.out();
     EXPECT_TRUE(has(table.out(), token)) << table.out();
-}
-
-TEST_F(Cli, BreakPassesTheLockOnAndIsRecorded) {
-    cli_process holder = start_script({"--lock", "a"}, "echo $MORTISE_TOKEN; exec sleep 60");
-    ASSERT_TRUE(eventually([&] { return holder.out().ends_with("\n"); })) << holder.err();
-    const std::string token = holder.out().substr(0, holder.out().size() - 1);
-    const std::string process = "process " + std::to_string(holder.pid());
-    EXPECT_EQ(start({"break", "a", "--why", "x", "--token", "1"}).wait(), 75);
-    cli_process next = start_script({"--lock", "a"}, "echo mine; exec sleep 60");
-    ASSERT_TRUE(eventually([&] { return waiters_of("a") == 1; }));
-    cli_process broken = start({"break", "a", "--why", "it hangs", "--token", token});
-    EXPECT_EQ(broken.wait(), 0) << broken.err();
-    EXPECT_TRUE(has(broken.out(), "broken: a, token " + token + ", run: sh, process "))
-        << broken.out();
-    EXPECT_TRUE(has(broken.out(), "held now by: token ")) << broken.out();
-    EXPECT_TRUE(has(broken.out(), "process " + std::to_string(next.pid()))) << broken.out();
-    EXPECT_EQ(holder.wait(), 76) << holder.err();  // it learned of the break, and ended its command
-    EXPECT_TRUE(eventually([&] { return next.out() == "mine\n"; })) << next.err();
-    cli_process show = start({"show", "a", "--json"});
-    ASSERT_EQ(show.wait(), 0) << show.err();
-    const json::value report = json::parse(show.out());
-    const json::value& record = report.at("breaks").at(0);
-    EXPECT_EQ(record.at("token").as_string(), token);
-    EXPECT_EQ(record.at("why").as_string(), "it hangs");
-    EXPECT_TRUE(has(std::string(record.at("who").as_string()), "mortise break, user "));
-    EXPECT_TRUE(has(std::string(record.at("holder").as_string()), process)) << record.at("holder");
-}
-
-TEST_F(Cli, WatchWritesALineForEachChangeAndEndsWithASignal) {
-    cli_process watch = start({"watch", "--json"});
-    cli_process holder = start_script({"--lock", "a"}, "echo mine; exec sleep 60");
-    ASSERT_TRUE(eventually([&] { return changes_in(watch.out()).size() == 1; })) << watch.err();
-    cli_process waiter = start({"run", "--lock", "a", "--", "sleep", "60"});
-    ASSERT_TRUE(eventually([&] { return changes_in(watch.out()).size() == 2; })) << watch.out();
-    holder.send(SIGTERM);
-    EXPECT_EQ(holder.wait(), 128 + SIGTERM);
-    ASSERT_TRUE(eventually([&] { return changes_in(watch.out()).size() == 4; })) << watch.out();
-    waiter.send(SIGTERM);
-    EXPECT_EQ(waiter.wait(), 128 + SIGTERM);
-    ASSERT_TRUE(eventually([&] { return changes_in(watch.out()).size() == 5; })) << watch.out();
-    const std::vector<std::string> expected{
-        "acquired a", "waits a", "released a", "acquired a", "released a"};
-    EXPECT_EQ(changes_in(watch.out()), expected);
-    watch.send(SIGTERM);
-    EXPECT_EQ(watch.wait(2s), 128 + SIGTERM) << watch.err();
-    EXPECT_EQ(watch.err(), "");
 }
 
 TEST_F(Cli, WatchGivesTheTerminalBack) {

@@ -23,23 +23,6 @@ pid_t id_from(const std::filesystem::path& file) {
     return text.empty() ? -1 : static_cast<pid_t>(std::stol(text));
 }
 
-TEST_F(Cli, AStoppedRunLosesItsLockAndStopsItsCommandOnWaking) {
-    const std::string script = "echo $MORTISE_TOKEN; trap 'echo told; exit 9' TERM; "
-                               "while :; do sleep 0.02; done";
-    cli_process run = start_script({"--lock", "a", "--ttl", "400ms"}, script);
-    ASSERT_TRUE(eventually([&] { return run.out().ends_with("\n"); })) << run.err();
-    run.send(SIGSTOP);
-    cli_process next = start_script({"--lock", "a", "--wait", "10s"}, "echo $MORTISE_TOKEN");
-    EXPECT_EQ(next.wait(), 0) << next.err();  // after the TTL, although nobody released it
-    EXPECT_GT(std::stoull(next.out()), std::stoull(run.out()));
-    EXPECT_EQ(run.out().find("told"), std::string::npos);
-    run.send(SIGCONT);
-    EXPECT_EQ(run.wait(), 76);
-    EXPECT_TRUE(run.out().ends_with("told\n")) << run.out();
-    EXPECT_NE(run.err().find("the lock was lost"), std::string::npos) << run.err();
-    EXPECT_NE(run.err().find("exit code was 9"), std::string::npos) << run.err();
-}
-
 TEST_F(Cli, ACommandThatDoesNotListenIsKilledAfterTheGraceTime) {
     const std::string script = "trap '' TERM; echo $$ > $FOLDER/pid; while :; do sleep 0.02; done";
     cli_process run = start_script({"--lock", "a", "--ttl", "400ms", "--grace", "200ms"}, script);

@@ -80,17 +80,6 @@ TEST_F(Cli, AfterTheLongestTimeTheCommandIsEndedAndTheNextOneRuns) {
     EXPECT_EQ(next.wait(3s), 0) << next.err();
 }
 
-TEST_F(Cli, ATermWhileHoldingPassesTheLockOnAtOnce) {
-    cli_process holder = start_script({"--lock", "a", "--ttl", "1h"}, "echo; exec sleep 60");
-    ASSERT_TRUE(has_printed(holder)) << holder.err();
-    cli_process next = start_script({"--lock", "a", "--ttl", "1h"}, "date +%s%N");
-    ASSERT_TRUE(eventually([&] { return waiters_of("a") == 1; }));
-    holder.send(SIGTERM);
-    EXPECT_EQ(holder.wait(), 128 + SIGTERM);
-    EXPECT_EQ(next.wait(5s), 0) << next.err();  // long before the TTL
-    EXPECT_EQ(waiters_of("a"), -1);
-}
-
 TEST_F(Cli, AnInterruptedMeasurementLeavesNothing) {
     for (const char* kind : {"contend", "handoff", "uncontended"}) {
         const std::string store = environment_.front().second;

@@ -93,17 +93,6 @@ TEST_F(Cli, SignalsAreForwarded) {
     EXPECT_EQ(plain.wait(), 128 + SIGINT);
 }
 
-TEST_F(Cli, ASignalEndsTheWaitingAndLeavesNothing) {
-    cli_process holder = start_script({"--lock", "a"}, "echo mine; sleep 60");
-    ASSERT_TRUE(eventually([&] { return holder.out() == "mine\n"; })) << holder.err();
-    cli_process waiter = start({"run", "--lock", "a", "--", "touch", file("ran").native()});
-    ASSERT_TRUE(eventually([&] { return waiters_of("a") == 1; }));
-    waiter.send(SIGTERM);
-    EXPECT_EQ(waiter.wait(), 128 + SIGTERM);
-    EXPECT_EQ(waiters_of("a"), 0);
-    EXPECT_FALSE(std::filesystem::exists(file("ran")));
-}
-
 TEST_F(Cli, AWaitingRunIsToldWhenTheHolderEnds) {
     cli_process holder = start_script({"--lock", "a"}, "echo mine; exec sleep 60");
     ASSERT_TRUE(eventually([&] { return holder.out() == "mine\n"; })) << holder.err();
