@@ -53,9 +53,9 @@ public:
 
     void start(std::size_t member);
     void kill(std::size_t member);
-    /// Deletes the data of one that does not run.
     /// Whether it has ended by itself; then it can be started again.
     bool ended(std::size_t member) const { return running(member).ended(); }
+    /// Deletes the data of one that does not run.
     void empty(std::size_t member) const;
     /// Suspends it (SIGSTOP): it stays connected and does nothing until `resume`.
     void suspend(std::size_t member) { running(member).suspend(); }
