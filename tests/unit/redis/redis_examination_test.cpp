@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/redis/redis_examination.hpp"
+#include "support/findings.hpp"
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <string>
 
 namespace mortise::store_detail::redis_examination_test {
@@ -28,16 +28,7 @@ redis_examination of_a_good_server() {
 }
 
 store_finding found(const redis_examination& at, const std::string& subject) {
-    const auto all = at.findings();
-    const auto one = std::find_if(all.begin(), all.end(), [&](const store_finding& each) {
-        return each.subject == subject;
-    });
-    if (one == all.end()) {
-        ADD_FAILURE() << "nothing of " << subject;
-        return {};
-    }
-    EXPECT_EQ(one->found.back(), '.') << one->found;
-    return *one;
+    return finding_of(at.findings(), subject);
 }
 
 verdict verdict_after(auto change, const std::string& subject) {

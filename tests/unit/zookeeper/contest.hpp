@@ -6,6 +6,7 @@
 #include "mortise/lock_client.hpp"
 #include "mortise/store/zookeeper.hpp"
 #include "support/eventually.hpp"
+#include "support/run_on.hpp"
 #include "support/without_throw.hpp"
 #include "support/zookeeper_server.hpp"
 
@@ -13,7 +14,6 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,7 +22,6 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -97,11 +96,7 @@ public:
     /// Calls `call` on the clients' thread. @return its result
     template <class Call>
     std::invoke_result_t<Call&> run(Call call) {
-        using task = std::packaged_task<std::invoke_result_t<Call&>()>;
-        const auto whole = std::make_shared<task>(std::move(call));
-        auto done = whole->get_future();
-        asio::post(context_, [whole] { (*whole)(); });
-        return done.get();
+        return run_on(context_, std::move(call));
     }
     bool reaches(const std::function<bool()>& done) {
         return eventually([&] { return run(done); });

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/zookeeper/ensemble_facts.hpp"
+#include "support/findings.hpp"
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <functional>
 #include <string>
 
@@ -46,16 +46,7 @@ ensemble_facts of_a_good_ensemble() {
 }
 
 store_finding found(const ensemble_facts& facts, const std::string& subject) {
-    const auto all = facts.findings();
-    const auto one = std::find_if(all.begin(), all.end(), [&](const store_finding& each) {
-        return each.subject == subject;
-    });
-    if (one == all.end()) {
-        ADD_FAILURE() << "nothing of " << subject;
-        return {};
-    }
-    EXPECT_EQ(one->found.back(), '.') << one->found;
-    return *one;
+    return finding_of(facts.findings(), subject);
 }
 
 /// The finding after a change, which must have that verdict and that text in it.

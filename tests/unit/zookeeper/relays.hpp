@@ -2,17 +2,16 @@
 #ifndef MORTISE_TESTS_UNIT_ZOOKEEPER_RELAYS_HPP
 #define MORTISE_TESTS_UNIT_ZOOKEEPER_RELAYS_HPP
 
+#include "support/run_on.hpp"
 #include "support/tcp_relay.hpp"
 #include "support/zookeeper_server.hpp"
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <future>
 #include <map>
 #include <memory>
 #include <thread>
@@ -55,11 +54,7 @@ public:
 private:
     template <class Call>
     std::invoke_result_t<Call&> run(Call call) {
-        using task = std::packaged_task<std::invoke_result_t<Call&>()>;
-        const auto whole = std::make_shared<task>(std::move(call));
-        auto done = whole->get_future();
-        asio::post(context_, [whole] { (*whole)(); });
-        return done.get();
+        return run_on(context_, std::move(call));
     }
 
     asio::io_context context_{1};
