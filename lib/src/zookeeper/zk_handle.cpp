@@ -147,13 +147,21 @@ void zk_handle::pump() {
     if (!followed)  // no descriptor is left: look again soon
         pause = std::min<std::chrono::microseconds>(pause, std::chrono::milliseconds(100));
     const auto floor = socket_.any() ? std::chrono::milliseconds(1) : std::chrono::milliseconds(10);
-    const auto at = time_->now() + std::max<std::chrono::microseconds>(pause, floor);
+    look_again_at(time_->now() + std::max<std::chrono::microseconds>(pause, floor));
+    if (socket_.any())
+        wait(interest);
+}
+
+// An alarm that is set for an earlier time comes here again: to set one for each operation would
+// cost more than the operation.
+void zk_handle::look_again_at(clock::time_point at) {
+    if (due_.is_set() && due_at_ <= at)
+        return;
+    due_at_ = at;
     due_.set(*time_, strand_, at, [weak = weak_from_this()] {
         if (const auto self = weak.lock())
             self->process(0);
     });
-    if (socket_.any())
-        wait(interest);
 }
 
 void zk_handle::wait(int interest) {

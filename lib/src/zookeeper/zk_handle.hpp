@@ -165,6 +165,7 @@ private:
     void pump_soon();
     void process(int events);
     void wait(int interest);
+    void look_again_at(clock::time_point at);
     void note_state();
 
     static void on_event(_zhandle* from, int type, int state, const char* path, void* context);
@@ -178,6 +179,7 @@ private:
     std::unique_ptr<std::weak_ptr<zk_handle>> self_;  ///< The context of the client's callbacks.
     zk_socket socket_;
     coro::detail::alarm due_;
+    clock::time_point due_at_;
     clock::time_point connecting_since_;
     bool pumping_ = false;  ///< A pump is on its way.
     bool reading_ = false;

@@ -28,7 +28,7 @@ redis_examination of_a_good_server() {
 }
 
 store_finding found(const redis_examination& at, const std::string& subject) {
-    return finding_of(at.findings(), subject);
+    return test::finding_of(at.findings(), subject);
 }
 
 verdict verdict_after(auto change, const std::string& subject) {

@@ -46,7 +46,7 @@ ensemble_facts of_a_good_ensemble() {
 }
 
 store_finding found(const ensemble_facts& facts, const std::string& subject) {
-    return finding_of(facts.findings(), subject);
+    return test::finding_of(facts.findings(), subject);
 }
 
 /// The finding after a change, which must have that verdict and that text in it.
