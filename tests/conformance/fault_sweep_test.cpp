@@ -14,10 +14,8 @@ void FaultSweep::close_after_fault(operation_scene& scene) {
     EXPECT_TRUE(!stopped || stopped == errc::outcome_unknown) << stopped.message();
     scene.destroy_one();
     // Entries that could not be settled end with the session of `one`.
-    EXPECT_TRUE(h().run_until(
-        [&] { return h().residue() == residue(); },
-        std::max<clock::duration>(4 * ttl(), std::chrono::seconds(20))
-    )) << h().left();
+    const auto limit = std::max<clock::duration>(4 * ttl(), std::chrono::seconds(20));
+    EXPECT_TRUE(h().residue_becomes(residue(), limit)) << h().left();
     EXPECT_TRUE(scene.all_free());
 }
 

@@ -48,7 +48,7 @@ OperationSweep::OperationSweep(sessions live) : harness_(std::get<0>(GetParam())
 
 OperationSweep::~OperationSweep() {
     if (slow()) {
-        EXPECT_TRUE(harness_->run_until([&] { return harness_->residue() == residue_; }, 4 * ttl_));
+        EXPECT_TRUE(harness_->residue_becomes(residue_, 4 * ttl_));
     }
     bool done = false;
     other_->async_stop([&](error_code code) {
@@ -99,14 +99,14 @@ void OperationSweep::close(operation_scene& scene) {
     // last messages did. What they left ends with the TTL, and goes with a heartbeat of others.
     if (stopped == errc::outcome_unknown && slow()) {
         scene.destroy_one();
-        EXPECT_TRUE(h().run_until([&] { return h().residue() == residue_; }, 4 * ttl_));
+        EXPECT_TRUE(h().residue_becomes(residue_, 4 * ttl_));
         return;
     }
     EXPECT_FALSE(stopped) << stopped.message() << ": " << scene.one().explain();
     EXPECT_TRUE(scene.all_free());
     scene.destroy_one();
     if (slow()) {
-        EXPECT_TRUE(h().run_until([&] { return h().residue() == residue_; }, 4 * ttl_));
+        EXPECT_TRUE(h().residue_becomes(residue_, 4 * ttl_));
     }
     EXPECT_EQ(h().residue(), residue_) << h().left();
 }

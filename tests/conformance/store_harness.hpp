@@ -95,6 +95,8 @@ public:
 
     /// How much lies at the store for sessions: nothing after all of them have ended.
     virtual std::size_t residue() = 0;
+    /// Waits until the store keeps so much. Clients get on meanwhile.
+    bool residue_becomes(std::size_t count, clock::duration limit);
     /// What `residue` counts, for people.
     virtual std::string left() { return {}; }
 
