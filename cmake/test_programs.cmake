@@ -46,8 +46,8 @@ if(NOT MORTISE_OPENSSL)
         "leave the tests out with -DMORTISE_BUILD_TESTS=OFF.")
 endif()
 
+find_program(MORTISE_JAVA NAMES java DOC "The Java 17 that runs Kafka and ZooKeeper for tests")
 if(MORTISE_WITH_KAFKA)
-    find_program(MORTISE_JAVA NAMES java DOC "The Java 17 that runs Kafka brokers for tests")
     set(MORTISE_KAFKA_LIBS "${PROJECT_SOURCE_DIR}/.deps/kafka/libs" CACHE PATH
         "The folder with the jars of a Kafka broker, 3.9 or newer")
     file(GLOB kafka_jar "${MORTISE_KAFKA_LIBS}/kafka_2.*.jar")

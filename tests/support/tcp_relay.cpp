@@ -54,7 +54,7 @@ struct pair_of_sockets {
     tcp::socket client;
     tcp::socket server;
     std::array<stream, 2> streams;
-    bool sent_away = false;  ///< The client; the server is not told.
+    bool sent_away = false;  ///< The client, of which the server hears nothing.
 };
 
 }  // namespace

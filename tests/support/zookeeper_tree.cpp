@@ -100,6 +100,15 @@ zk_answer zookeeper_tree::get(const std::string& path) {
     return ask([&](handle& on, auto then) { on.get(path, false, std::move(then)); });
 }
 
+error_code zookeeper_tree::create(const std::string& path) {
+    constexpr auto kind = zookeeper_detail::node_kind::persistent;
+    return ask([&](handle& on, auto then) { on.create(path, "", kind, std::move(then)); }).failed;
+}
+
+error_code zookeeper_tree::set(const std::string& path, const std::string& data) {
+    return ask([&](handle& on, auto then) { on.set(path, data, -1, std::move(then)); }).failed;
+}
+
 error_code zookeeper_tree::erase(const std::string& path) {
     return ask([&](handle& on, auto then) { on.erase(path, -1, std::move(then)); }).failed;
 }

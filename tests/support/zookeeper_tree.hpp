@@ -28,6 +28,8 @@ public:
     /// How many children the children of a node have, all together. Many are asked for at a time.
     std::size_t grandchildren(const std::string& path);
     zookeeper_detail::zk_answer get(const std::string& path);
+    error_code create(const std::string& path);
+    error_code set(const std::string& path, const std::string& data);
     error_code erase(const std::string& path);
     /// All below a node, for people.
     std::string text(const std::string& path);

@@ -40,15 +40,21 @@ protected:
             servers.start(each);
     }
 
+    // Returns when the holder has proved its lease, which the waiter wants.
+    static void
+    hold_and_want(contest& round, contest::contender& holder, contest::contender& waiter) {
+        round.acquire(holder);
+        EXPECT_TRUE(round.reaches([&] { return holder.grants == 1; })) << round.explain();
+        round.acquire(waiter);
+        EXPECT_TRUE(round.beats_more(holder, 2)) << round.explain();
+    }
+
     // Those that are killed are two, and stay away until the lease is lost.
     void lose_lease_without(const std::vector<std::size_t>& killed) {
         contest round(servers, 1s);
         auto& alice = round.join(all);
         auto& bob = round.join(all);
-        round.acquire(alice);
-        EXPECT_TRUE(round.reaches([&] { return alice.grants == 1; })) << round.explain();
-        round.acquire(bob);
-        EXPECT_TRUE(round.beats_more(alice, 2)) << round.explain();
+        hold_and_want(round, alice, bob);
         const machine_delay delay;
         kill(killed);
         EXPECT_TRUE(round.reaches([&] { return alice.lost_at.has_value(); }));
@@ -165,10 +171,7 @@ TEST_F(ZooKeeperEnsemble, LosesALeaseInTimeWhileItsLeaderStandsStill) {
     contest round(servers, 1s);
     auto& alice = round.join(all);
     auto& bob = round.join(all);
-    round.acquire(alice);
-    EXPECT_TRUE(round.reaches([&] { return alice.grants == 1; })) << round.explain();
-    round.acquire(bob);
-    EXPECT_TRUE(round.beats_more(alice, 2)) << round.explain();
+    hold_and_want(round, alice, bob);
     const machine_delay delay;
     servers.suspend(leader);
     EXPECT_TRUE(round.reaches([&] { return alice.lost_at.has_value(); })) << round.explain();

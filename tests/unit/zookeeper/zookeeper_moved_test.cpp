@@ -77,6 +77,16 @@ protected:
         between.with(client, member, [](tcp_relay& relay) { relay.end_connections(); });
     }
 
+    /// Ends the connections to the server in use until an opening to the other one is held back.
+    void await_opening(contest& round) {
+        end_connections(before);
+        EXPECT_TRUE(eventually([&] {
+            if (connections(before) != 0)
+                end_connections(before);
+            return !held_back(after, way::to_server).empty();
+        })) << round.explain();
+    }
+
     /// Asks for another lock.
     void ask(contest& round, contest::contender& by, const std::string& name, lease& into) {
         round.run([&] {
@@ -143,12 +153,7 @@ TEST_P(ZooKeeperMovedSession, IsKeptWhenALateOpeningMovesItBack) {
     EXPECT_TRUE(round.reaches([&] { return alice.held.contended(); })) << round.explain();
     hold(after, way::to_server, true);
     hold(after, way::to_client, true);
-    end_connections(before);
-    EXPECT_TRUE(eventually([&] {
-        if (connections(before) != 0)
-            end_connections(before);
-        return !held_back(after, way::to_server).empty();
-    })) << round.explain();
+    await_opening(round);
     send_away_from(after);
     lease window;
     EXPECT_TRUE(gets(round, alice, "window", window)) << round.explain();
@@ -177,12 +182,7 @@ TEST_P(ZooKeeperMovedSession, IsKeptThoughAServerDoesNotAnswerItsOpening) {
     contest round(servers, 8s);  // a busy machine must not cost the lease
     auto& alice = join_before(round);
     hold(after, way::to_server, true);
-    end_connections(before);
-    EXPECT_TRUE(eventually([&] {
-        if (connections(before) != 0)
-            end_connections(before);
-        return !held_back(after, way::to_server).empty();
-    })) << round.explain();
+    await_opening(round);
     EXPECT_TRUE(round.beats_more(alice, 1)) << round.explain();
     EXPECT_EQ(connections(before), 1u);
     EXPECT_TRUE(round.run([&] { return alice.held.held(); })) << round.explain();

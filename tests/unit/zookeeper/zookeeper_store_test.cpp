@@ -5,14 +5,18 @@
 #include "conformance/zookeeper_harness.hpp"
 #include "mortise/lock_client.hpp"
 #include "mortise/open_store.hpp"
+#include "store/zookeeper/node_names.hpp"
 #include "zookeeper/zk_error.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +24,7 @@ namespace mortise::test::zookeeper_store_test {
 namespace {
 
 using namespace std::chrono_literals;
+using store_detail::node_prefix;
 using zookeeper_detail::zk_code;
 
 asio::awaitable<void> take_turns(lock_client& locks, int times, std::uint64_t& last, int& done) {
@@ -202,6 +207,41 @@ TEST(ZooKeeperStore, ANodeThatIsDeletedIsALossThatTheHolderHearsOf) {
         const auto [why] = co_await held.async_wait_lost(asio::as_tuple(asio::deferred));
         EXPECT_EQ(why, errc::lease_lost);
         EXPECT_LT(clock::now() - before, 1s) << "by a watch, not by a heartbeat";
+    });
+}
+
+// The holder is a node of the test, which is never deleted: no reading of the queue could grant.
+TEST(ZooKeeperStore, AChangeOfTheNodeBeforeIsTheGrant) {
+    rooted place("changed");
+    with_client(place.url(), [&](lock_client& locks) -> asio::awaitable<void> {
+        lease own = co_await locks.async_acquire("door");
+        const auto folder = place.root + "/locks/door/";
+        const auto holder =
+            folder + node_prefix(random_id::draw(), 1, lock_mode::exclusive()) + "0000000000";
+        co_await own.async_release();
+        EXPECT_FALSE(place.tree.create(holder));
+        std::optional<lease> got;
+        locks.async_acquire("door", lock_options(), [&](error_code failed, lease held) {
+            EXPECT_FALSE(failed) << failed.message();
+            got = std::move(held);
+        });
+        asio::steady_timer timer(co_await asio::this_coro::executor);
+        while (place.queue_of("door").size() != 2) {
+            timer.expires_after(5ms);
+            co_await timer.async_wait(asio::deferred);
+        }
+        EXPECT_FALSE(got);
+        // Until the watch is set, a change tells nobody anything.
+        for (const auto end = clock::now() + 20s; !got && clock::now() < end;) {
+            EXPECT_FALSE(place.tree.set(holder, "handed over"));
+            timer.expires_after(50ms);
+            co_await timer.async_wait(asio::deferred);
+        }
+        EXPECT_TRUE(got);
+        EXPECT_EQ(place.queue_of("door").size(), 2u);
+        if (got)
+            co_await got->async_release();
+        EXPECT_FALSE(place.tree.erase(holder));
     });
 }
 

@@ -14,7 +14,7 @@
 
 namespace mortise::store_detail {
 
-/// What one server has told.
+/// What one server says of itself.
 struct server_report {
     server_report() = default;
 
@@ -24,7 +24,7 @@ struct server_report {
     std::string failure;                       ///< Why it serves nobody; empty if it does.
     std::chrono::milliseconds granted_min{0};  ///< The shortest time-out of a session.
     std::chrono::milliseconds granted_max{0};  ///< The longest one.
-    std::optional<server_state> state;         ///< Unless it is not told.
+    std::optional<server_state> state;         ///< If it says so.
     std::optional<server_settings> settings;   ///< Likewise.
 };
 
