@@ -3,6 +3,7 @@
 #include "conformance/client_fixture.hpp"
 #include "conformance/peer.hpp"
 #include "conformance/zookeeper_harness.hpp"
+#include "mortise/coro/sleep.hpp"
 #include "mortise/lock_client.hpp"
 #include "mortise/open_store.hpp"
 #include "store/zookeeper/node_names.hpp"
@@ -10,7 +11,6 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <gtest/gtest.h>
 
@@ -225,17 +225,17 @@ TEST(ZooKeeperStore, AChangeOfTheNodeBeforeIsTheGrant) {
             EXPECT_FALSE(failed) << failed.message();
             got = std::move(held);
         });
-        asio::steady_timer timer(co_await asio::this_coro::executor);
+        const auto time = coro::make_boot_time_source(co_await asio::this_coro::executor);
         while (place.queue_of("door").size() != 2) {
-            timer.expires_after(5ms);
-            co_await timer.async_wait(asio::deferred);
+            auto pause = coro::sleep_for(*time, 5ms);
+            co_await std::move(pause);
         }
         EXPECT_FALSE(got);
         // Until the watch is set, a change tells nobody anything.
         for (const auto end = clock::now() + 20s; !got && clock::now() < end;) {
             EXPECT_FALSE(place.tree.set(holder, "handed over"));
-            timer.expires_after(50ms);
-            co_await timer.async_wait(asio::deferred);
+            auto pause = coro::sleep_for(*time, 50ms);
+            co_await std::move(pause);
         }
         EXPECT_TRUE(got);
         EXPECT_EQ(place.queue_of("door").size(), 2u);
