@@ -50,6 +50,8 @@ public:
 
     /// Names of locks, one at each server of the store.
     virtual std::vector<std::string> names_at_servers() const { return {"presence"}; }
+    /// More locks than the store reads in one portion.
+    virtual std::size_t several_portions() const { return 1'300; }
     /// How many names the longest tests use.
     virtual std::size_t many_names() const { return 50'000; }
 

@@ -38,6 +38,8 @@ public:
         return make_detachable(make_zookeeper_store(std::move(config)), line());
     }
 
+    // It reads each lock by itself.
+    std::size_t several_portions() const override { return 200; }
     // A new name costs five operations, three of which are written to a disk.
     std::size_t many_names() const override { return 15'000; }
 

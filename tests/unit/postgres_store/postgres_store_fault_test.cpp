@@ -317,7 +317,9 @@ TEST_F(PostgresStoreFault, ARowThatWasMadeInAQuarantineGrowsFromTheFloor) {
     const auto rows = "SELECT count(*) FROM " + config.schema + ".lock WHERE name = 'door'";
     while (administrator.run(rows) == "0") {
         lease none;
-        ASSERT_EQ(waiter.acquire("door", none, {.wait_max = 50ms}), errc::quarantined);
+        // A busy machine may not answer in that time.
+        const error_code refused = waiter.acquire("door", none, {.wait_max = 50ms});
+        ASSERT_TRUE(refused == errc::quarantined || refused == errc::busy) << refused.message();
     }
     set("run", "quarantine = 0");
     EXPECT_GE(use("window"), floor);
