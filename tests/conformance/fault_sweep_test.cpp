@@ -15,7 +15,7 @@ void FaultSweep::close_after_fault(operation_scene& scene) {
     scene.destroy_one();
     // Entries that could not be settled end with the session of `one`.
     const auto limit = std::max<clock::duration>(4 * ttl(), std::chrono::seconds(20));
-    EXPECT_TRUE(h().residue_becomes(residue(), limit)) << h().left();
+    EXPECT_TRUE(h().residue_becomes(residue(), limit)) << residue() << ": " << h().left();
     EXPECT_TRUE(scene.all_free());
 }
 

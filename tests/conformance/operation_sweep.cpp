@@ -48,7 +48,7 @@ OperationSweep::OperationSweep(sessions live) : harness_(std::get<0>(GetParam())
 
 OperationSweep::~OperationSweep() {
     if (slow()) {
-        EXPECT_TRUE(harness_->residue_becomes(residue_, 4 * ttl_));
+        EXPECT_TRUE(harness_->residue_becomes(residue_, 4 * ttl_)) << harness_->left();
     }
     bool done = false;
     other_->async_stop([&](error_code code) {

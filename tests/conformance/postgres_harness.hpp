@@ -48,6 +48,14 @@ public:
         return std::stoul(count);
     }
 
+    std::string left() override {
+        std::string rows;
+        for (const auto* const table : {"session", "waiter", "lock"})
+            rows += std::string(rows.empty() ? "" : " UNION ALL ") + "SELECT '" + table +
+                    " ' || row_to_json(r) AS line FROM " + schema_ + "." + table + " r";
+        return administrator_.run("SELECT string_agg(line, '; ') FROM (" + rows + ") AS lines");
+    }
+
 protected:
     bool opens(std::string_view command) const override {
         for (const auto each : {"set_config", "SELECT format", "INTO run", "LISTEN", "CREATE "}) {
