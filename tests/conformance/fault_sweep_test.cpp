@@ -54,23 +54,30 @@ run_result FaultSweep::run_with(std::size_t nth, sim::fate how) {
 namespace {
 
 constexpr std::size_t messages_max = 500;
+constexpr int attempts_max = 10;
 
 TEST_P(FaultSweep, LeavesNothingBehindWhicheverMessageIsSpoilt) {
     h().spoil(0, sim::fate::as_usual);
     h().pass(std::chrono::milliseconds(1));  // until what spoils messages is in place
+    const bool asks = operation().signal == cancelled::ends_the_question;
+    const bool needs_messages = operation().needs_push || (asks && !h().messages_are_hints());
+    int attempts = 1;
     std::size_t sweep = 0;
     for (const auto how : {sim::fate::lost, sim::fate::late, sim::fate::repeated}) {
         std::size_t nth = 0;
         for (;; nth = next_step(nth, sweep)) {
             ASSERT_LT(nth, messages_max) << "no run is untouched";
-            const run_result run = run_with(nth, how);
+            bool untouched = run_with(nth, how).untouched;
+            // A machine that stops this process for a TTL ends a session, whose opening ends a
+            // watch: then there was no message but those of the opening.
+            for (; untouched && nth == 0 && needs_messages && attempts < attempts_max; ++attempts)
+                untouched = run_with(nth, how).untouched;
             ASSERT_FALSE(HasFailure()) << "message " << nth << ", fate " << static_cast<int>(how);
-            if (run.untouched)
+            if (untouched)
                 break;
         }
         EXPECT_LE(shown_again_, 1u) << "changes are not told";
-        const bool asks = operation().signal == cancelled::ends_the_question;
-        if (operation().needs_push || (asks && !h().messages_are_hints())) {
+        if (needs_messages) {
             EXPECT_GE(nth, 1u) << "there was no message to spoil";
         }
         ++sweep;

@@ -11,6 +11,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -48,14 +49,19 @@ protected:
     void close(operation_scene& scene);
 
 private:
-    /// Whether the machine was so slow that a server's answers may have come too late.
+    /// Lets `other_` hold a lock, now and until it stops.
+    void be_present(const std::string& name);
+    /// Waits until it holds all of those, and says whether it does.
+    bool is_present();
+    /// Whether the machine was so slow that a server's answers or a heartbeat may have come too
+    /// late.
     bool slow() const;
 
     const machine_delay delay_;
     std::unique_ptr<store_harness> harness_;
     std::unique_ptr<lock_client> other_;
     std::chrono::milliseconds ttl_{};
-    std::vector<lease> presence_;  ///< Keeps the sessions of `other_` at all servers.
+    std::map<std::string, lease> presence_;  ///< Keeps the sessions of `other_` at all servers.
     std::size_t residue_ = 0;
 };
 

@@ -30,10 +30,16 @@ public:
             return end + std::min<clock::duration>(more, longest * limit);
         };
         context_.restart();
-        while (!done() && (time_->now() < end || time_->now() < late_end()))
+        while (!done() && (time_->now() < end || time_->now() < late_end())) {
             context_.run_one_for(std::chrono::milliseconds(20));
+            const auto now = time_->now();
+            longest_pause_ = std::max(longest_pause_, now - ran_at_);
+            ran_at_ = now;
+        }
         return done();
     }
+
+    machine_delay::milliseconds longest_pause() const override { return longest_pause_; }
 
     void lose_replies(std::size_t count) override { line_->replies_to_lose = count; }
 
@@ -47,6 +53,8 @@ private:
     asio::io_context context_;
     const std::shared_ptr<coro::time_source> time_ =
         coro::make_boot_time_source(context_.get_executor());
+    clock::time_point ran_at_ = time_->now();
+    clock::duration longest_pause_{};
 };
 
 }  // namespace mortise::test

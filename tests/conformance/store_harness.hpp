@@ -3,6 +3,7 @@
 #define MORTISE_TESTS_CONFORMANCE_STORE_HARNESS_HPP
 
 #include "mortise/coro/time_source.hpp"
+#include "mortise/error.hpp"
 #include "mortise/sim/network.hpp"
 #include "mortise/store.hpp"
 #include "support/machine_delay.hpp"
@@ -91,6 +92,14 @@ public:
     machine_delay::milliseconds lateness(const machine_delay& since) const {
         return simulates_time() ? machine_delay::milliseconds(0) : since.so_far();
     }
+
+    /// The longest time for which no handler ran, though there was one: the test looked at the
+    /// store, or the machine stopped this process.
+    virtual machine_delay::milliseconds longest_pause() const { return {}; }
+
+    /// Whether a slow machine may be the reason of the code: it has stopped the server, or this
+    /// process for a TTL.
+    bool is_by_delay(error_code code) const;
 
     /// Whether a call of the store does all of its work within the call, and suspends nobody.
     virtual bool answers_at_once() const { return false; }

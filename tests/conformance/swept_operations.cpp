@@ -45,19 +45,22 @@ void hold_what_another_wants(scene& at) {
 }
 
 // Breaks "mine" by the other client, which asks again if it gets no answer.
-void break_until_broken(lock_client& other, fencing_token token) {
-    other.async_break("mine", token, "a sweep", [&other, token](error_code code, bool) {
-        if (code == errc::outcome_unknown)
-            break_until_broken(other, token);
+void break_until_broken(store_harness& in, lock_client& other, fencing_token token) {
+    const auto broken = [&in, &other, token](error_code code, bool) {
+        if (code == errc::outcome_unknown || in.is_by_delay(code))
+            break_until_broken(in, other, token);
         else
             EXPECT_FALSE(code) << code.message();
-    });
+    };
+    other.async_break("mine", token, "a sweep", broken);
 }
 
 // Lets the other client break "mine" in a moment.
 void break_mine(scene& at) {
     const fencing_token token = at.mine ? at.mine.token() : at.mine_all.at("mine").token();
-    at.later([&other = at.other(), token] { break_until_broken(other, token); });
+    at.later([&in = at.harness(), &other = at.other(), token] {
+        break_until_broken(in, other, token);
+    });
 }
 
 void lose_mine(scene& at) {
