@@ -8,6 +8,7 @@
 #include "support/zookeeper_tree.hpp"
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -30,9 +31,11 @@ public:
         return all;
     }
 
-    std::unique_ptr<store> make_store() override {
+    std::unique_ptr<store> make_store() override { return make_store_at(port()); }
+    /// A store that connects to this port of 127.0.0.1.
+    std::unique_ptr<store> make_store_at(std::uint16_t port) {
         zookeeper_store_config config;
-        config.servers = {{"127.0.0.1", port()}};
+        config.servers = {{"127.0.0.1", port}};
         config.root = root_;
         config.tick = std::chrono::milliseconds(100);
         return make_detachable(make_zookeeper_store(std::move(config)), line());

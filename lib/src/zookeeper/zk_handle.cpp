@@ -20,6 +20,9 @@
 namespace mortise::zookeeper_detail {
 namespace {
 
+// A quarter of what servers take (`jute.maxbuffer`), if nobody sets that lower.
+constexpr std::size_t watch_bytes_max = 256 * 1'024;
+
 using wait_type = asio::posix::stream_descriptor::wait_type;
 
 int size_of(const std::string& bytes) noexcept {
@@ -41,28 +44,49 @@ zk_handle::~zk_handle() {
     close();
 }
 
-error_code zk_handle::open() {
-    self_ = std::make_unique<std::weak_ptr<zk_handle>>(weak_from_this());
+zhandle_t* zk_handle::make_raw(zhandle_t* before) {
     const driving now(this);
-    raw_ = ::zookeeper_init2(
+    auto* const session = ::zookeeper_init2(
         how_.servers.c_str(),
         &zk_handle::on_event,
         static_cast<int>(how_.timeout.count()),
-        nullptr,
+        before ? ::zoo_client_id(before) : nullptr,
         self_.get(),
         0,
         &zk_handle::on_words
     );
+    if (!session)
+        return nullptr;
+    ::zoo_set_servers_resolution_delay(session, -1);
+    if (!how_.login.empty())
+        ::zoo_add_auth(session, "digest", how_.login.data(), size_of(how_.login), nullptr, nullptr);
+    return session;
+}
+
+error_code zk_handle::open() {
+    self_ = std::make_unique<std::weak_ptr<zk_handle>>(weak_from_this());
+    raw_ = make_raw(nullptr);
     if (!raw_) {
         const int reason = errno;
         return reason == EINVAL ? error_code(errc::bad_url)
                                 : error_code(reason, boost::system::system_category());
     }
-    ::zoo_set_servers_resolution_delay(raw_, -1);
-    if (!how_.login.empty())
-        ::zoo_add_auth(raw_, "digest", how_.login.data(), size_of(how_.login), nullptr, nullptr);
     pump_soon();
     return {};
+}
+
+// The client sets all watches again with one message, and a server ends the connection that sends
+// it a longer one than `jute.maxbuffer`, each time. Without a connection the old one waits for
+// nothing when it is closed.
+void zk_handle::renew() {
+    auto* const fresh = make_raw(raw_);
+    if (!fresh)
+        return pump_soon();
+    watch_bytes_ = 0;
+    socket_.forget();
+    const driving now(this);
+    ::zookeeper_close(std::exchange(raw_, fresh));
+    pump_soon();
 }
 
 // Tells what watches have seen. Called by the client from inside of its calls.
@@ -82,6 +106,7 @@ void zk_handle::on_event(zhandle_t*, int type, int, const char* path, void* cont
     else if (type != ZOO_CHANGED_EVENT)
         return;
     event.path = path ? path : "";
+    self->watch_bytes_ -= std::min(self->watch_bytes_, event.path.size());
     asio::post(self->strand_, [self, event = std::move(event)] {
         if (!self->closed_)
             self->to_.seen(event);
@@ -97,8 +122,11 @@ void zk_handle::note_state() {
         now = zk_state::expired;
     else if (state == ZOO_AUTH_FAILED_STATE)
         now = zk_state::refused;
-    if (now == std::exchange(state_, now))
+    const auto before = std::exchange(state_, now);
+    if (now == before)
         return;
+    renews_ = before == zk_state::connected && now == zk_state::connecting &&
+              watch_bytes_ > watch_bytes_max;
     asio::post(strand_, [self = shared_from_this(), now] {
         if (!self->closed_)
             self->to_.changed(now);
@@ -124,6 +152,8 @@ void zk_handle::pump_soon() {
 void zk_handle::pump() {
     if (closed_ || !raw_)
         return;
+    if (std::exchange(renews_, false))
+        return renew();
     socket_.send_gathered();
     int fd = -1;
     int interest = 0;
@@ -136,6 +166,8 @@ void zk_handle::pump() {
         static_cast<void>(::zookeeper_interest(raw_, &fd, &interest, &most));
     }
     note_state();
+    if (renews_)
+        return pump_soon();
     if (::is_unrecoverable(raw_) != ZOK) {
         socket_.forget();
         return due_.cancel();

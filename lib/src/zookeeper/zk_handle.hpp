@@ -13,6 +13,7 @@
 #include <boost/asio/any_io_executor.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -87,7 +88,8 @@ enum class zk_state : std::uint8_t { connecting, connected, expired, refused };
 /// in which the servers tell: what a watch has seen comes before the answers that already show it.
 ///
 /// Nothing is repeated: an operation that was under way when the connection was lost ends with
-/// `zk_code::connection_lost`, and its watch is not set.
+/// `zk_code::connection_lost`, and its watch is not set. Other watches are set again by the client,
+/// unless there are so many that a server would refuse the message: then none of them is.
 ///
 /// @par Threads   The strand.
 /// @par Lifetimes Kept alive by what it waits for, until `close`. Its user is not called any more
@@ -158,6 +160,13 @@ public:
 private:
     struct call;
 
+    /// A session of the C client: a new one, or that of `before`. Null: the reason is in `errno`.
+    _zhandle* make_raw(_zhandle* before);
+    void renew();
+    void note_watch(bool set, const std::string& path) noexcept {
+        watch_bytes_ += set ? path.size() : 0;
+    }
+
     template <class Start>
     void start(replied then, Start begin);
     void fail_later(replied then, int code);
@@ -181,7 +190,9 @@ private:
     coro::detail::alarm due_;
     clock::time_point due_at_;
     clock::time_point connecting_since_;
-    bool pumping_ = false;  ///< A pump is on its way.
+    std::size_t watch_bytes_ = 0;  ///< In the paths of all watches, or more.
+    bool pumping_ = false;         ///< A pump is on its way.
+    bool renews_ = false;          ///< The connection was lost, with too many watches.
     bool reading_ = false;
     bool writing_ = false;
     bool closed_ = false;

@@ -170,18 +170,21 @@ void zk_handle::set(
 }
 
 void zk_handle::get(const std::string& path, bool watch, replied then) {
+    note_watch(watch, path);
     start(std::move(then), [&](call& to) {
         return ::zoo_aget(raw_, path.c_str(), watch ? 1 : 0, &call::on_data, &to);
     });
 }
 
 void zk_handle::list(const std::string& path, bool watch, replied then) {
+    note_watch(watch, path);
     start(std::move(then), [&](call& to) {
         return ::zoo_aget_children2(raw_, path.c_str(), watch ? 1 : 0, &call::on_names, &to);
     });
 }
 
 void zk_handle::look(const std::string& path, bool watch, replied then) {
+    note_watch(watch, path);
     start(std::move(then), [&](call& to) {
         return ::zoo_aexists(raw_, path.c_str(), watch ? 1 : 0, &call::on_stat, &to);
     });

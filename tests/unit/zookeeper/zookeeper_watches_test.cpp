@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSL-1.0
+// A session with many watches, whose connection ends. The C client sets all of them again with one
+// message, and a server that gets a message of more than a megabyte (jute.maxbuffer) hangs up.
+#include "conformance/client_fixture.hpp"
+#include "conformance/zookeeper_harness.hpp"
+#include "mortise/lock_client.hpp"
+#include "support/tcp_relay.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace mortise::test::zookeeper_watches_test {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// A harness whose stores connect by a relay.
+class relayed : public zookeeper_harness {
+public:
+    std::unique_ptr<store> make_store() override {
+        return zookeeper_harness::make_store_at(way.port());
+    }
+
+    tcp_relay way{executor(), shared_zookeeper().port()};
+};
+
+/// A name as long as names of locks may be.
+std::string long_name(std::size_t number) {
+    constexpr std::size_t size = 512;
+    std::string name = std::to_string(number);
+    name.resize(size, 'n');
+    return name;
+}
+
+/// What a client gets, in any order.
+class leases {
+public:
+    void ask(lock_client& client, const std::string& name) {
+        client.async_acquire(name, lock_options(), [this](error_code code, lease got) {
+            EXPECT_FALSE(code) << code.message();
+            held.push_back(std::move(got));
+        });
+    }
+
+    std::vector<lease> held;
+};
+
+TEST(ZooKeeperManyWatches, ASessionComesBackWithAllOfThem) {
+    constexpr std::size_t locks = 2'000;
+    constexpr std::size_t waits = 200;
+    relayed harness;
+    client_config config = config_of(harness);
+    config.ttl = 10s;
+    lock_client one(harness.executor(), harness.make_store(), config);
+    lock_client other(harness.executor(), harness.make_store_at(shared_zookeeper().port()), config);
+    leases owned;
+    leases lent;
+    leases waited;
+    for (std::size_t i = 0; i < locks; ++i)
+        owned.ask(one, long_name(i));
+    for (std::size_t i = locks; i < locks + waits; ++i)
+        lent.ask(other, long_name(i));
+    const auto all = [&] { return owned.held.size() == locks && lent.held.size() == waits; };
+    ASSERT_TRUE(harness.run_until(all, 60s));
+    for (std::size_t i = locks; i < locks + waits; ++i)
+        waited.ask(one, long_name(i));
+    harness.pass(1s);  // until all are watched
+    const auto connections = harness.way.accepted();
+    harness.way.end_connections();
+    leases after;
+    after.ask(one, "after");
+    EXPECT_TRUE(harness.run_until([&] { return !after.held.empty(); }, 8s)) << one.explain();
+    EXPECT_LE(harness.way.accepted(), connections + 3);
+    EXPECT_TRUE(waited.held.empty());
+    lent.held.clear();
+    EXPECT_TRUE(harness.run_until([&] { return waited.held.size() == waits; }, 20s));
+    for (const lease& each : owned.held)
+        EXPECT_TRUE(each.held());
+}
+
+}  // namespace
+}  // namespace mortise::test::zookeeper_watches_test
