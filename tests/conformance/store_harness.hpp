@@ -93,8 +93,8 @@ public:
         return simulates_time() ? machine_delay::milliseconds(0) : since.so_far();
     }
 
-    /// The longest time for which no handler ran, though there was one: the test looked at the
-    /// store, or the machine stopped this process.
+    /// The longest time between two chances for handlers to run, some 20 ms if all is well: the
+    /// test looked at the store meanwhile, or the machine stopped this process.
     virtual machine_delay::milliseconds longest_pause() const { return {}; }
 
     /// Whether a slow machine may be the reason of the code: it has stopped the server, or this

@@ -77,7 +77,8 @@ error_code zk_handle::open() {
 
 // The client sets all watches again with one message, and a server ends the connection that sends
 // it a longer one than `jute.maxbuffer`, each time. Without a connection the old one waits for
-// nothing when it is closed.
+// nothing when it is closed. The new one has seen nothing, so that a server that lags behind takes
+// it, too: its user writes something before it reads.
 void zk_handle::renew() {
     auto* const fresh = make_raw(raw_);
     if (!fresh)

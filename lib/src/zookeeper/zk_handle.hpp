@@ -162,7 +162,9 @@ private:
 
     /// A session of the C client: a new one, or that of `before`. Null: the reason is in `errno`.
     _zhandle* make_raw(_zhandle* before);
+    /// Goes on with the session without any watch.
     void renew();
+    /// Adds to `watch_bytes_`; a watch that then fails to be set is counted, too.
     void note_watch(bool set, const std::string& path) noexcept {
         watch_bytes_ += set ? path.size() : 0;
     }
