@@ -92,7 +92,7 @@ public:
         }
         if (given.count("xa") != 0) {
             in_flight_ = 4;        // two that wait for each other's rows
-            how.call_max = 300ms;  // do not wait for long
+            how.call_max = 2s;  // do not wait for long
             for (const char* const name : {"here", "there"}) {
                 if (given.count(name) != 0)
                     preparing_.emplace_back(name);
