@@ -43,7 +43,7 @@ TEST_P(StorePort, ALookShowsNoneOfTheDeadBeforeAnyHeartbeat) {
     }(h()));
 }
 
-TEST_P(StorePortSessions, ALookShowsWhoLivesBesideTheDead) {
+TEST_P(StorePortWaiters, ALookShowsWhoLivesBesideTheDead) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         peer dead(harness);
         peer bob(harness);

@@ -54,6 +54,7 @@ MORTISE_PART(StorePortPush, StorePort, of.traits.push)
 MORTISE_PART(StorePortRecords, StorePort, of.traits.records)
 MORTISE_PART(StorePortSessions, StorePort, of.traits.sessions)
 MORTISE_PART(StorePortShared, StorePort, of.traits.shared)
+MORTISE_PART(StorePortWaiters, StorePort, of.traits.sessions&& of.traits.waiters)
 MORTISE_PART(LockConformanceBreaks, LockConformance, of.traits.records&& of.traits.permits)
 MORTISE_PART(LockConformanceFair, LockConformance, of.traits.fair)
 MORTISE_PART(LockConformanceHoldMax, LockConformance, of.traits.hold_max)
@@ -61,7 +62,7 @@ MORTISE_PART(LockConformanceNoRecords, LockConformance, !of.traits.records)
 MORTISE_PART(LockConformancePermits, LockConformance, of.traits.permits)
 MORTISE_PART(LockConformanceRecords, LockConformance, of.traits.records)
 MORTISE_PART(LockConformanceRestart, LockConformance, of.restarts&& of.traits.quarantine)
-MORTISE_PART(LockConformanceSessions, LockConformance, of.traits.sessions)
+MORTISE_PART(LockConformanceSessions, LockConformance, of.traits.sessions&& of.traits.waiters)
 MORTISE_PART(LockConformanceShared, LockConformance, of.traits.shared)
 MORTISE_PART(LockConformanceSilence, LockConformance, of.silences)
 #undef MORTISE_PART
@@ -157,6 +158,7 @@ std::vector<harness_factory> harnesses_for() {
     MORTISE_SUITE(Name, StorePortRecords, Harness)                                                 \
     MORTISE_SUITE(Name, StorePortSessions, Harness)                                                \
     MORTISE_SUITE(Name, StorePortShared, Harness)                                                  \
+    MORTISE_SUITE(Name, StorePortWaiters, Harness)                                                 \
     MORTISE_SUITE(Name, StoreRules, Harness)
 
 /// Those in which clients live on threads and in contexts of the test.

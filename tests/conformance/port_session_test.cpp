@@ -150,7 +150,7 @@ TEST_P(StorePortSessions, BreakTakesTheLockFromThatGrantOnly) {
     }(h()));
 }
 
-TEST_P(StorePortSessions, ListShowsHoldersAndWaitersInPages) {
+TEST_P(StorePortWaiters, ListShowsHoldersAndWaitersInPages) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         peer alice(harness);
         peer bob(harness);

@@ -56,7 +56,7 @@ TEST_P(StorePortModes, DrawsForAPermitInTheDomainOfItsSlotAndForNoReader) {
     }(h()));
 }
 
-TEST_P(StorePortSessions, InspectShowsOneLockAsListDoes) {
+TEST_P(StorePortWaiters, InspectShowsOneLockAsListDoes) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         peer alice(harness);
         peer bob(harness);

@@ -25,6 +25,11 @@ void store_harness::lose_pushes(std::size_t) {
     fail_without_ability();
 }
 
+bool store_harness::wanted(const std::string&) {
+    fail_without_ability();
+    return false;
+}
+
 void store_harness::restart(bool) {
     fail_without_ability();
 }

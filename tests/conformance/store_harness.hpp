@@ -134,6 +134,8 @@ public:
     /// Whether a session may be told something else than what has changed, to look, say, or that
     /// others wait in a second event after the first.
     virtual bool pushes_are_hints() const { return messages_are_hints(); }
+    /// Where lists do not show who waits: whether somebody has wanted the lock that is held.
+    virtual bool wanted(const std::string& name);
     /// Whether a grant gets more tokens while somebody waits for its lock.
     virtual bool draws_when_contended() const { return true; }
 };

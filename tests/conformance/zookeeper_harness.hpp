@@ -18,15 +18,17 @@ namespace mortise::test {
 /// The store at a real ZooKeeper server; each harness has a root of its own.
 class zookeeper_harness : public proxied_server_harness {
 public:
-    zookeeper_harness()
+    explicit zookeeper_harness(zookeeper_form form = zookeeper_form::queue)
         : proxied_server_harness(port_of_server(), &make_zookeeper_reader),
+          form_(form),
           root_(new_root()),
           tree_(shared_zookeeper().address()) {}
     ~zookeeper_harness() override { end_proxy(); }
 
-    static store_abilities abilities() {
-        auto all =
-            proxied_server_harness::abilities(*make_zookeeper_store(zookeeper_store_config()));
+    static store_abilities abilities(zookeeper_form form = zookeeper_form::queue) {
+        zookeeper_store_config config;
+        config.form = form;
+        auto all = proxied_server_harness::abilities(*make_zookeeper_store(std::move(config)));
         all.loses_pushes = all.sees_death = false;
         return all;
     }
@@ -35,6 +37,7 @@ public:
     /// A store that connects to this port of 127.0.0.1.
     std::unique_ptr<store> make_store_at(std::uint16_t port) {
         zookeeper_store_config config;
+        config.form = form_;
         config.servers = {{"127.0.0.1", port}};
         config.root = root_;
         config.tick = std::chrono::milliseconds(100);
@@ -51,7 +54,10 @@ public:
 
     // Counts sessions, holders and waiters.
     std::size_t residue() override {
-        return tree_.children(root_ + "/sessions").size() + tree_.grandchildren(root_ + "/locks");
+        const auto locks = root_ + "/locks";
+        return tree_.children(root_ + "/sessions").size() + (form_ == zookeeper_form::queue
+                                                                 ? tree_.grandchildren(locks)
+                                                                 : tree_.children(locks).size());
     }
     std::string left() override { return tree_.text(root_); }
 
@@ -70,6 +76,9 @@ public:
     bool draws_when_contended() const override { return false; }
 
 protected:
+    const std::string& root() const noexcept { return root_; }
+    zookeeper_tree& tree() noexcept { return tree_; }
+
     // What reads or makes the root.
     bool opens(std::string_view command) const override {
         constexpr std::size_t type_at = 11;  // behind a length, a number, and three zeros
@@ -92,6 +101,7 @@ private:
         return "/test" + std::to_string(++number);
     }
 
+    const zookeeper_form form_;
     const std::string root_;
     zookeeper_tree tree_;
 };

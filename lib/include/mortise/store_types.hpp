@@ -57,9 +57,10 @@ struct store_traits {
     bool shared = false;
     bool permits = false;
     bool hold_max = false;  ///< Frees a grant after `lock_request::hold_max`.
-    /// Knows the sessions and their waiters: a session that is gone is refused from then on, and
-    /// lists show who holds and who waits. If false, only the client itself knows its session.
+    /// Knows the sessions: one that is gone is refused from then on, and lists show who holds. If
+    /// false, only the client itself knows its session.
     bool sessions = true;
+    bool waiters = true;  ///< Lists show how many wait and, with `sessions`, who.
     /// Lives at a server, which may be away for a while: waiters for a lock wait for it, too.
     bool remote = false;
     /// If it may have forgotten grants, makes no new ones before the longest TTL has passed.
@@ -226,7 +227,7 @@ struct lock_view {
     std::string name;
     std::vector<party_view> holders;
     std::vector<party_view> waiters;  ///< The first of the queue, in order.
-    std::uint64_t waiter_count = 0;
+    std::uint64_t waiter_count = 0;   ///< Zero where the store does not know who waits.
 };
 
 /// An order to take a lock from its holder by force.

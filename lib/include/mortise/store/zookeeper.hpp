@@ -27,6 +27,15 @@ public:
     std::uint16_t port = usual_port;
 };
 
+/// How nodes keep locks.
+enum class zookeeper_form : std::uint8_t {
+    queue,  ///< A queue of nodes for each lock: all modes, in the order of the requests.
+    /// One node for a lock, which is there while the lock is held: the fewest writes for a lock that
+    /// is nearly always free. Exclusive locks only, in no order, and all who wait are woken by each
+    /// release: see docs/stores/zookeeper.md.
+    single_node,
+};
+
 /// The settings of a ZooKeeper store: which ensemble keeps the locks, and where in it.
 class zookeeper_store_config {
 public:
@@ -37,6 +46,9 @@ public:
 
     /// The node below which everything lies; it is made if it is not there.
     std::string root = "/mortise";
+
+    /// All clients of a root need the same one; others are refused.
+    zookeeper_form form = zookeeper_form::queue;
 
     /// For digest authentication, both or none. With it, only clients of this name and password
     /// may touch what the store makes.
@@ -56,7 +68,8 @@ public:
 
 /// Reads the settings of a ZooKeeper store from a URL:
 /// `zookeeper://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]...][/ROOT]`, with the options `domain`,
-/// `tick_ms`, `connect_max_ms`, `password_file` and `password_env`.
+/// `form` (`queue` or `single_node`), `tick_ms`, `connect_max_ms`, `password_file` and
+/// `password_env`.
 /// @throws error `unknown_scheme`, `bad_url`, `bad_config`
 zookeeper_store_config parse_zookeeper_url(std::string_view url);
 

@@ -3,6 +3,7 @@
 
 #include "store/hex_id.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <system_error>
@@ -14,6 +15,7 @@ constexpr std::size_t id_digits = 32;
 constexpr std::size_t request_digits = 16;
 constexpr int hexadecimal = 16;
 constexpr int decimal = 10;
+constexpr const char* wanted_mark = " wanted";
 
 bool is_plain(char c) noexcept {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
@@ -118,6 +120,21 @@ std::optional<queue_node> parse_queue_node(std::string_view name) {
     node.mode = *mode;
     node.number = static_cast<std::uint32_t>(*number);
     return node;
+}
+
+std::string holder_note::text() const {
+    return session.text() + (wanted ? wanted_mark : "");
+}
+
+std::optional<holder_note> parse_holder_note(std::string_view text) {
+    const auto session = parse_hex_id(text.substr(0, id_digits));
+    const auto rest = text.substr(std::min(id_digits, text.size()));
+    if (!session || (!rest.empty() && rest != wanted_mark))
+        return std::nullopt;
+    holder_note note;
+    note.session = *session;
+    note.wanted = !rest.empty();
+    return note;
 }
 
 }  // namespace mortise::store_detail

@@ -40,6 +40,17 @@ std::string node_prefix(const session_id& session, request_id request, lock_mode
 /// Nothing if `name` is not that of a request.
 std::optional<queue_node> parse_queue_node(std::string_view name);
 
+/// The data of a node that stands for a lock by itself: who made it, and whether others want it.
+struct holder_note {
+    session_id session;
+    bool wanted = false;
+
+    std::string text() const;
+};
+
+/// Nothing if `text` is no such note.
+std::optional<holder_note> parse_holder_note(std::string_view text);
+
 /// Whether the first number comes before the second one.
 constexpr bool comes_before(std::uint32_t first, std::uint32_t second) noexcept {
     return static_cast<std::int32_t>(first - second) < 0;

@@ -20,6 +20,9 @@ namespace {
 
 constexpr const char* record_prefix = "record-";
 
+// More than others ever write a node: whoever wants a lock once, and its holder once.
+constexpr int writes_of_a_break = 4;
+
 // Each part is escaped as names of locks are.
 std::string text_of(const break_record& record) {
     using std::chrono::duration_cast;
@@ -66,25 +69,17 @@ std::optional<break_record> parse_record(const std::string& text) {
 
 // Those who wait learn of it by their watches.
 asio::awaitable<result<bool>> zookeeper_views::break_(break_order order) {
-    parties known;
-    auto seeing = see(order.name, 0, known);
-    const auto found = co_await std::move(seeing);
-    if (!found)
-        co_return found.error();
-    std::vector<zk_step> steps;
-    std::vector<party_view> broken;
-    for (std::size_t i = 0; i < found->holders.size(); ++i) {
-        const auto& holder = found->view.holders[i];
-        if (holder.token != order.token)
-            continue;
-        zk_step erase;
-        erase.type = zk_step::kind::erase;
-        erase.path = link_->lock_path(order.name) + '/' + found->holders[i];
-        steps.push_back(std::move(erase));
-        broken.push_back(holder);
+    const bool single = link_->config().form == zookeeper_form::single_node;
+    auto breaking = single ? break_node(std::move(order)) : break_queue(std::move(order));
+    const auto broken = co_await std::move(breaking);
+    if (broken && *broken) {
+        auto pruning = breaks("", 0);
+        co_await std::move(pruning);
     }
-    if (broken.empty())
-        co_return false;
+    co_return broken;
+}
+
+zk_step zookeeper_views::record_of(const break_order& order, std::vector<party_view> broken) const {
     const auto count = broken.size();
     broken.resize(std::min(count, holders_named));
     break_record record;
@@ -99,17 +94,91 @@ asio::awaitable<result<bool>> zookeeper_views::break_(break_order order) {
     create.path = link_->breaks_path() + '/' + record_prefix;
     create.data = text_of(record);
     create.node = node_kind::persistent_sequential;
-    steps.push_back(std::move(create));
-    const auto sent = link_->change(std::move(steps));
+    return create;
+}
+
+asio::awaitable<result<bool>> zookeeper_views::break_queue(break_order order) {
+    parties known;
+    auto seeing = see(order.name, 0, known);
+    const auto found = co_await std::move(seeing);
+    if (!found)
+        co_return found.error();
+    zk_change change;
+    std::vector<party_view> broken;
+    for (std::size_t i = 0; i < found->holders.size(); ++i) {
+        const auto& holder = found->view.holders[i];
+        if (holder.token != order.token)
+            continue;
+        change.push_back(erasure_of(link_->lock_path(order.name) + '/' + found->holders[i]));
+        broken.push_back(holder);
+    }
+    if (broken.empty())
+        co_return false;
+    change.push_back(record_of(order, std::move(broken)));
+    const auto sent = link_->change(std::move(change));
     auto taking = sent->take();
     const auto answer = co_await std::move(taking);
     if (answer.failed == zk_code::no_node)
         co_return false;  // released meanwhile
     if (answer.failed)
         co_return link_->meaning_of(answer.failed);
-    auto pruning = breaks("", 0);
-    co_await std::move(pruning);
     co_return true;
+}
+
+// A node of the same name, but of another holder, must not be deleted. No other write than that of
+// a break gives a node a version as high as the first step does, and the node of breaks tells of
+// other breaks: so what has that version in the second step is the node that was looked at.
+asio::awaitable<result<bool>> zookeeper_views::break_node(break_order order) {
+    const auto path = link_->lock_path(order.name);
+    const auto folder = link_->breaks_path();
+    constexpr int attempts_max = 8;
+    for (int attempt = 0; attempt < attempts_max; ++attempt) {
+        const auto asked = link_->get(folder);
+        parties known;
+        auto seeing = see_node(order.name, known);
+        const auto before = co_await std::move(seeing);
+        auto taking = asked->take();
+        const auto breaks = co_await std::move(taking);
+        if (!before)
+            co_return before.error();
+        if (breaks.failed)
+            co_return link_->meaning_of(breaks.failed);
+        const auto& holders = before->view.holders;
+        if (holders.empty() || holders.front().token != order.token)
+            co_return false;
+        zk_change marking;
+        marking.push_back(writing_of(folder, "", breaks.stat.version));
+        for (int i = 0; i < writes_of_a_break; ++i)
+            marking.push_back(writing_of(path, before->note, zk_step::any_version));
+        const auto marked = link_->change(std::move(marking));
+        const auto asked_again = link_->get(path);
+        auto taking_mark = marked->take();
+        const auto mark = co_await std::move(taking_mark);
+        auto taking_node = asked_again->take();
+        const auto node = co_await std::move(taking_node);
+        if (mark.failed == zk_code::bad_version)
+            continue;
+        if (mark.failed == zk_code::no_node || node.failed == zk_code::no_node)
+            co_return false;  // released meanwhile
+        if (mark.failed || node.failed)
+            co_return link_->meaning_of(mark.failed ? mark.failed : node.failed);
+        if (token_of(node) != order.token)
+            co_return false;  // it is of somebody else
+        zk_change erasing;
+        erasing.push_back(writing_of(folder, "", breaks.stat.version + 1));
+        erasing.push_back(erasure_of(path, node.stat.version));
+        erasing.push_back(record_of(order, holders));
+        const auto sent = link_->change(std::move(erasing));
+        auto taking_end = sent->take();
+        const auto answer = co_await std::move(taking_end);
+        if (answer.failed == zk_code::no_node)
+            co_return false;
+        if (answer.failed && answer.failed != zk_code::bad_version)
+            co_return link_->meaning_of(answer.failed);
+        if (!answer.failed)
+            co_return true;
+    }
+    co_return error_code(errc::database_busy);
 }
 
 // Deletes the oldest records if there are too many of them.

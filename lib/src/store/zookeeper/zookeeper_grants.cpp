@@ -57,7 +57,7 @@ void zookeeper_locks::grant_to(
     mine.since = link_->now();
     mine.contended = others_behind(lock, mine);
     if (!mine.asking)
-        ++changes_;
+        count_change();
     read_queue_later(lock.name, mine);
 }
 
@@ -160,9 +160,7 @@ zookeeper_locks::grant_due(std::string name, lock_state state, std::string witho
             tell(store_event::kind::granted, *mine, mine->contended);
         }
         if (more)
-            asio::co_spawn(
-                link_->executor(), run_advance(shared_from_this(), name), asio::detached
-            );
+            asio::co_spawn(link_->executor(), run_advance(self(), name), asio::detached);
         else
             refresh(name);
     }

@@ -152,12 +152,12 @@ void zookeeper_link::over() {
 }
 
 // Others need not wait for the end of a session that nobody keeps any more.
-void zookeeper_link::clear_up(const std::vector<std::string>& nodes) {
+void zookeeper_link::clear_up(std::vector<zk_change> changes) {
     if (!usable_)
         return;
     const auto kept = std::exchange(handle_, nullptr);
-    for (const auto& each : nodes)
-        kept->erase(each, zk_step::any_version, [](const zk_answer&) {});
+    for (auto& each : changes)
+        kept->change(std::move(each), [](const zk_answer&) {});
     kept->erase(session_path(), zk_step::any_version, [kept](const zk_answer&) { kept->close(); });
 }
 
@@ -253,7 +253,7 @@ zk_reply_ptr zookeeper_link::list(const std::string& path, bool watch) {
     });
 }
 
-zk_reply_ptr zookeeper_link::change(std::vector<zk_step> steps) {
+zk_reply_ptr zookeeper_link::change(zk_change steps) {
     return ask([&](zk_handle& on, zk_handle::replied then) {
         on.change(std::move(steps), std::move(then));
     });

@@ -29,6 +29,25 @@ using zookeeper_detail::zk_handle;
 using zookeeper_detail::zk_state;
 using zookeeper_detail::zk_step;
 
+/// Operations that are done as one.
+using zk_change = std::vector<zk_step>;
+
+inline zk_step erasure_of(std::string path, std::int32_t version = zk_step::any_version) {
+    zk_step step;
+    step.type = zk_step::kind::erase;
+    step.path = std::move(path);
+    step.version = version;
+    return step;
+}
+inline zk_step writing_of(std::string path, std::string data, std::int32_t version) {
+    zk_step step;
+    step.type = zk_step::kind::set;
+    step.path = std::move(path);
+    step.data = std::move(data);
+    step.version = version;
+    return step;
+}
+
 /// The answer to an operation that is under way: several are sent before the first is awaited.
 ///
 /// @par Threads The strand.
@@ -74,8 +93,8 @@ public:
     struct listener {
         std::function<void(const zk_event&)> seen;
         std::function<void()> reconnected;  ///< Answers, and watches, may have been lost.
-        /// The session is over: it has nothing any more. Returns the nodes that it had.
-        std::function<std::vector<std::string>()> ended;
+        /// The session is over: it has nothing any more. Returns what deletes the nodes it had.
+        std::function<std::vector<zk_change>()> ended;
     };
     void listen(listener to) { to_ = std::move(to); }
 
@@ -108,7 +127,7 @@ public:
     zk_reply_ptr set(const std::string& path, const std::string& data);
     zk_reply_ptr get(const std::string& path, bool watch = false);
     zk_reply_ptr list(const std::string& path, bool watch = false);
-    zk_reply_ptr change(std::vector<zk_step> steps);
+    zk_reply_ptr change(zk_change steps);
 
     /// Writes the node of the session, as heartbeats do.
     zk_reply_ptr write_session() { return set(session_path(), session_text()); }
@@ -155,7 +174,7 @@ private:
     void watch_reconnection();
     void expect_beat(clock::time_point sent, clock::time_point base);
     void over();
-    void clear_up(const std::vector<std::string>& nodes);
+    void clear_up(std::vector<zk_change> changes);
 
     const zookeeper_store_config config_;
     listener to_;

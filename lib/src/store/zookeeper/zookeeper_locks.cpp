@@ -76,7 +76,7 @@ result<answer> zookeeper_locks::answer_of(const std::string& name, request_id id
 }
 
 asio::awaitable<result<answer>> zookeeper_locks::request(lock_request wish) {
-    const auto kept = shared_from_this();
+    const auto kept = self();
     auto asking = turn(wish.name);
     const auto mine = co_await std::move(asking);
     auto deciding = ask(wish);
@@ -277,7 +277,7 @@ std::vector<request_id> zookeeper_locks::unknown_in(const std::string& name) {
 }
 
 asio::awaitable<result<session_view>> zookeeper_locks::look() {
-    const auto kept = shared_from_this();
+    const auto kept = self();
     if (!link_->usable())
         co_return link_->meaning_of(zk_code::invalid_state);
     std::vector<std::string> names;
@@ -304,7 +304,7 @@ asio::awaitable<result<session_view>> zookeeper_locks::look() {
         }
     }
     session_view view;
-    view.changes = changes_;
+    view.changes = changes();
     for (auto& [name, lock] : locks_) {
         for (auto& [id, mine] : lock.requests) {
             if (mine.node.empty())
@@ -323,6 +323,10 @@ asio::awaitable<result<session_view>> zookeeper_locks::look() {
         }
     }
     co_return view;
+}
+
+std::shared_ptr<lock_form> make_queue_form(std::shared_ptr<zookeeper_link> link) {
+    return std::make_shared<zookeeper_locks>(std::move(link));
 }
 
 }  // namespace mortise::store_detail

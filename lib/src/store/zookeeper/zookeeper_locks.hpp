@@ -2,9 +2,8 @@
 #ifndef MORTISE_STORE_ZOOKEEPER_ZOOKEEPER_LOCKS_HPP
 #define MORTISE_STORE_ZOOKEEPER_ZOOKEEPER_LOCKS_HPP
 
-#include "store/link/lock_turns.hpp"
+#include "store/zookeeper/lock_form.hpp"
 #include "store/zookeeper/lock_state.hpp"
-#include "store/zookeeper/zookeeper_link.hpp"
 
 #include <cstdint>
 #include <map>
@@ -15,8 +14,7 @@
 
 namespace mortise::store_detail {
 
-/// What the session of a link asks for: its nodes in the queues of locks, and what watches tell of
-/// them.
+/// The form of queues: the nodes of a session in the queues of locks, and what watches tell of them.
 ///
 /// A node that waits has a watch on the node before it. An exclusive holder writes its node while
 /// it deletes it: whoever is behind it has the lock by that. Readers and permits are granted by a
@@ -24,25 +22,19 @@ namespace mortise::store_detail {
 /// all children, to learn of the first that does.
 ///
 /// @par Threads The strand.
-class zookeeper_locks : public std::enable_shared_from_this<zookeeper_locks> {
+class zookeeper_locks final : public lock_form {
 public:
-    explicit zookeeper_locks(std::shared_ptr<zookeeper_link> link) : link_(std::move(link)) {}
+    using lock_form::lock_form;
 
-    asio::awaitable<result<answer>> request(lock_request wish);
-    asio::awaitable<error_code> withdraw(std::string name, request_id id);
-    asio::awaitable<result<bool>> release(grant held);
-    asio::awaitable<result<token_range>> draw(grant held);
-    asio::awaitable<result<session_view>> look();
-    /// Releases and withdraws everything.
-    asio::awaitable<error_code> end();
+    asio::awaitable<result<answer>> request(lock_request wish) override;
+    asio::awaitable<error_code> withdraw(std::string name, request_id id) override;
+    asio::awaitable<result<bool>> release(grant held) override;
+    asio::awaitable<result<token_range>> draw(grant held) override;
+    asio::awaitable<result<session_view>> look() override;
 
-    /// How often others have changed something of the session.
-    std::uint64_t changes() const noexcept { return changes_; }
-
-    void see(const zk_event& event);
-    void reconnected();
-    /// Forgets everything. @return the nodes of the session.
-    std::vector<std::string> clear();
+    void see(const zk_event& event) override;
+    void reconnected() override;
+    std::vector<zk_change> clear() override;
 
 private:
     struct own_request {
@@ -94,14 +86,10 @@ private:
         std::uint64_t creations = 0;
     };
 
-    /// One of several that are under way together.
-    struct withdrawal {
-        explicit withdrawal(const asio::any_io_executor& strand) : done(strand) {}
-
-        coro::event done;
-        error_code failed;
-    };
-
+    std::vector<std::pair<std::string, request_id>> leave_all() override;
+    std::shared_ptr<zookeeper_locks> self() {
+        return std::static_pointer_cast<zookeeper_locks>(shared_from_this());
+    }
     own_lock& lock_of(const std::string& name);
     own_lock* find_lock(const std::string& name);
     own_request* find(const std::string& name, request_id id);
@@ -118,12 +106,6 @@ private:
     asio::awaitable<error_code> enter(const std::string& name, request_id id);
     asio::awaitable<error_code> ask_again(const std::string& name, request_id id);
     asio::awaitable<error_code> find_node(const std::string& name, request_id id);
-    asio::awaitable<void> run_withdrawal(
-        std::shared_ptr<zookeeper_locks> self,
-        std::string name,
-        request_id id,
-        std::shared_ptr<withdrawal> one
-    );
     asio::awaitable<result<bool>> leave(std::string name, request_id id);
     asio::awaitable<result<bool>> pass_on(const std::string& name, request_id id);
     asio::awaitable<result<bool>> advance(std::string name, std::string without);
@@ -140,8 +122,8 @@ private:
     static bool ends_a_wait(const own_lock& lock, const std::string& node);
 
     void refresh(const std::string& name);
-    asio::awaitable<void> run_refresh(std::shared_ptr<zookeeper_locks> self, std::string name);
-    asio::awaitable<void> run_advance(std::shared_ptr<zookeeper_locks> self, std::string name);
+    asio::awaitable<void> run_refresh(std::shared_ptr<zookeeper_locks> owner, std::string name);
+    asio::awaitable<void> run_advance(std::shared_ptr<zookeeper_locks> owner, std::string name);
     bool judge_all(const std::string& name);
     void watch_before(const std::string& name, own_request& mine);
     void watch_own(const std::string& name, own_request& mine);
@@ -150,22 +132,16 @@ private:
     template <class Then>
     void do_later(const std::string& name, own_request& mine, clock::duration pause, Then then);
     asio::awaitable<void>
-    hear_of_before(std::shared_ptr<zookeeper_locks> self, std::string name, zk_reply_ptr before);
+    hear_of_before(std::shared_ptr<zookeeper_locks> owner, std::string name, zk_reply_ptr before);
     asio::awaitable<void> hear_of_own(
-        std::shared_ptr<zookeeper_locks> self, std::string name, request_id id, zk_reply_ptr own
+        std::shared_ptr<zookeeper_locks> owner, std::string name, request_id id, zk_reply_ptr own
     );
     void read_grant(const own_lock& lock, own_request& mine, const std::string& text);
     void grant_to(own_lock& lock, own_request& mine, std::uint64_t base, std::uint32_t slot);
     bool others_behind(const own_lock& lock, const own_request& mine) const;
     void tell(store_event::kind type, const own_request& mine, bool contended);
-    asio::awaitable<lock_turn> turn(std::string name) {
-        return turns_->take(link_->executor(), std::move(name));
-    }
 
-    const std::shared_ptr<zookeeper_link> link_;
-    const std::shared_ptr<lock_turns> turns_ = std::make_shared<lock_turns>();
     std::map<std::string, own_lock> locks_;
-    std::uint64_t changes_ = 0;
     std::uint64_t readings_ = 0;
 };
 

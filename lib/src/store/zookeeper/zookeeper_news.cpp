@@ -82,14 +82,12 @@ void zookeeper_locks::watch_before(const std::string& name, own_request& mine) {
     const bool data = mine.takes_over || mine.mode.capacity() != 0;
     auto asked = data ? link_->get(path, true) : link_->list(path, true);
     asio::co_spawn(
-        link_->executor(),
-        hear_of_before(shared_from_this(), name, std::move(asked)),
-        asio::detached
+        link_->executor(), hear_of_before(self(), name, std::move(asked)), asio::detached
     );
 }
 
 asio::awaitable<void> zookeeper_locks::hear_of_before(
-    [[maybe_unused]] std::shared_ptr<zookeeper_locks> self, std::string name, zk_reply_ptr before
+    [[maybe_unused]] std::shared_ptr<zookeeper_locks> owner, std::string name, zk_reply_ptr before
 ) {
     auto taking = before->take();
     const auto answer = co_await std::move(taking);
@@ -102,14 +100,12 @@ void zookeeper_locks::watch_own(const std::string& name, own_request& mine) {
     mine.will_watch = false;
     auto asked = link_->get(path_of(*find_lock(name), mine.node), true);
     asio::co_spawn(
-        link_->executor(),
-        hear_of_own(shared_from_this(), name, mine.id, std::move(asked)),
-        asio::detached
+        link_->executor(), hear_of_own(self(), name, mine.id, std::move(asked)), asio::detached
     );
 }
 
 asio::awaitable<void> zookeeper_locks::hear_of_own(
-    [[maybe_unused]] std::shared_ptr<zookeeper_locks> self,
+    [[maybe_unused]] std::shared_ptr<zookeeper_locks> owner,
     std::string name,
     request_id id,
     zk_reply_ptr own
@@ -129,11 +125,11 @@ template <class Then>
 void zookeeper_locks::do_later(
     const std::string& name, own_request& mine, clock::duration pause, Then then
 ) {
-    link_->set_alarm(mine.later, pause, [weak = weak_from_this(), name, id = mine.id, then] {
-        const auto self = weak.lock();
-        auto* const there = self ? self->find(name, id) : nullptr;
+    link_->set_alarm(mine.later, pause, [weak = std::weak_ptr(self()), name, id = mine.id, then] {
+        const auto kept = weak.lock();
+        auto* const there = kept ? kept->find(name, id) : nullptr;
         if (there && !there->leaving)
-            then(*self, name, *there);
+            then(*kept, name, *there);
     });
 }
 
@@ -168,17 +164,17 @@ void zookeeper_locks::reconnected() {
     }
 }
 
-std::vector<std::string> zookeeper_locks::clear() {
-    std::vector<std::string> nodes;
+std::vector<zk_change> zookeeper_locks::clear() {
+    std::vector<zk_change> all;
     for (const auto& [name, lock] : locks_) {
         for (const auto& [id, mine] : lock.requests) {
             if (!mine.node.empty())
-                nodes.push_back(path_of(lock, mine.node));
+                all.push_back({erasure_of(path_of(lock, mine.node))});
         }
     }
     locks_.clear();
-    changes_ = 0;
-    return nodes;
+    forget_changes();
+    return all;
 }
 
 }  // namespace mortise::store_detail

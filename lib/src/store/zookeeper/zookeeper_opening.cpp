@@ -17,7 +17,10 @@ using zookeeper_detail::zk_code;
 
 namespace {
 
-constexpr const char* format = "mortise 1";
+/// The first line of the store's node. Another form of locks is another format.
+constexpr const char* format_of(zookeeper_form form) noexcept {
+    return form == zookeeper_form::queue ? "mortise 1" : "mortise 1 single_node";
+}
 
 // Whoever looks at the store without a session of a client.
 constexpr std::chrono::milliseconds ttl_of_visitors(6'000);
@@ -197,6 +200,15 @@ asio::awaitable<error_code> zookeeper_link::read_store() {
         std::getline(lines, domain);
         const auto parsed = parse_hex_id(id);
         const auto known = parse_store_domain(domain);
+        const std::string format = format_of(config_.form);
+        for (const auto other : {zookeeper_form::queue, zookeeper_form::single_node}) {
+            if (first != format && first == format_of(other))
+                co_return remember(
+                    errc::bad_config,
+                    path + " is of the other form of locks: choose another root, or form=" +
+                        (other == zookeeper_form::queue ? "queue" : "single_node")
+                );
+        }
         if (first != format && first.starts_with("mortise"))
             co_return remember(errc::newer_format, "its nodes are of a newer mortise");
         if (first != format || !parsed || !known)
@@ -222,7 +234,9 @@ asio::awaitable<error_code> zookeeper_link::make_root() {
     for (const auto& each : {locks_path(), sessions_path(), breaks_path()})
         replies.push_back(create(each, "", kind::persistent));
     replies.push_back(create(
-        config_.root + "/store", line(format) + line(id.text()) + line(domain), kind::persistent
+        config_.root + "/store",
+        line(format_of(config_.form)) + line(id.text()) + line(domain),
+        kind::persistent
     ));
     error_code failed;
     for (const auto& each : replies) {

@@ -101,11 +101,11 @@ void zookeeper_locks::refresh(const std::string& name) {
         return;
     }
     lock->reading = true;
-    asio::co_spawn(link_->executor(), run_refresh(shared_from_this(), name), asio::detached);
+    asio::co_spawn(link_->executor(), run_refresh(self(), name), asio::detached);
 }
 
 asio::awaitable<void> zookeeper_locks::run_refresh(
-    [[maybe_unused]] std::shared_ptr<zookeeper_locks> self, std::string name
+    [[maybe_unused]] std::shared_ptr<zookeeper_locks> owner, std::string name
 ) {
     for (bool again = true; again;) {
         auto* lock = find_lock(name);
@@ -117,7 +117,7 @@ asio::awaitable<void> zookeeper_locks::run_refresh(
         auto finishing = finish_reading(name, started);
         const auto state = co_await std::move(finishing);
         if (state && judge_all(name))
-            asio::co_spawn(link_->executor(), run_advance(self, name), asio::detached);
+            asio::co_spawn(link_->executor(), run_advance(owner, name), asio::detached);
         lock = find_lock(name);
         if (!lock)
             co_return;
@@ -158,7 +158,7 @@ bool zookeeper_locks::judge_all(const std::string& name) {
         const bool before = std::exchange(mine.contended, mine.granted && seen.others_wait(own));
         if (mine.granted && !before && (mine.contended || lock->tried)) {
             if (!mine.asking) {
-                ++changes_;
+                count_change();
                 tell(store_event::kind::contended, mine, true);
             }
         }
@@ -168,7 +168,7 @@ bool zookeeper_locks::judge_all(const std::string& name) {
     }
     lock->tried = false;
     for (const auto id : gone) {
-        ++changes_;
+        count_change();
         drop(name, id);
         link_->tell_look_again();
     }
@@ -176,7 +176,7 @@ bool zookeeper_locks::judge_all(const std::string& name) {
 }
 
 asio::awaitable<void> zookeeper_locks::run_advance(
-    [[maybe_unused]] std::shared_ptr<zookeeper_locks> self, std::string name
+    [[maybe_unused]] std::shared_ptr<zookeeper_locks> owner, std::string name
 ) {
     auto asking = turn(name);
     const auto mine = co_await std::move(asking);

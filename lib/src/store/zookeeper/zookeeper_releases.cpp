@@ -3,9 +3,6 @@
 #include "store/zookeeper/zookeeper_locks.hpp"
 #include "zookeeper/zk_error.hpp"
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
-
 #include <algorithm>
 #include <utility>
 
@@ -14,7 +11,7 @@ namespace mortise::store_detail {
 using zookeeper_detail::zk_code;
 
 asio::awaitable<error_code> zookeeper_locks::withdraw(std::string name, request_id id) {
-    const auto kept = shared_from_this();
+    const auto kept = self();
     auto asking = turn(name);
     const auto mine = co_await std::move(asking);
     if (!link_->usable())
@@ -35,7 +32,7 @@ asio::awaitable<error_code> zookeeper_locks::withdraw(std::string name, request_
 }
 
 asio::awaitable<result<bool>> zookeeper_locks::release(grant held) {
-    const auto kept = shared_from_this();
+    const auto kept = self();
     auto asking = turn(held.name);
     const auto mine = co_await std::move(asking);
     if (!link_->usable())
@@ -101,7 +98,7 @@ asio::awaitable<result<bool>> zookeeper_locks::pass_on(const std::string& name, 
 
 // The number of any write of the session is above the tokens of all that came before it.
 asio::awaitable<result<token_range>> zookeeper_locks::draw(grant held) {
-    const auto kept = shared_from_this();
+    const auto kept = self();
     auto asking = turn(held.name);
     const auto mine = co_await std::move(asking);
     if (!link_->usable())
@@ -136,8 +133,7 @@ asio::awaitable<result<token_range>> zookeeper_locks::draw(grant held) {
     co_return range;
 }
 
-asio::awaitable<error_code> zookeeper_locks::end() {
-    const auto kept = shared_from_this();
+std::vector<std::pair<std::string, request_id>> zookeeper_locks::leave_all() {
     std::vector<std::pair<std::string, request_id>> all;
     for (auto& [name, lock] : locks_) {
         for (auto& [id, mine] : lock.requests) {
@@ -145,36 +141,7 @@ asio::awaitable<error_code> zookeeper_locks::end() {
             all.emplace_back(name, id);
         }
     }
-    constexpr std::size_t at_once = 64;
-    for (std::size_t from = 0; from < all.size(); from += at_once) {
-        std::vector<std::shared_ptr<withdrawal>> under_way;
-        for (auto i = from; i < std::min(all.size(), from + at_once); ++i) {
-            under_way.push_back(std::make_shared<withdrawal>(link_->executor()));
-            asio::co_spawn(
-                link_->executor(),
-                run_withdrawal(kept, all[i].first, all[i].second, under_way.back()),
-                asio::detached
-            );
-        }
-        for (const auto& each : under_way) {
-            auto waiting = each->done.async_wait(coro::detail::with_code);
-            co_await std::move(waiting);
-            if (each->failed)
-                co_return each->failed;
-        }
-    }
-    co_return error_code();
-}
-
-asio::awaitable<void> zookeeper_locks::run_withdrawal(
-    [[maybe_unused]] std::shared_ptr<zookeeper_locks> self,
-    std::string name,
-    request_id id,
-    std::shared_ptr<withdrawal> one
-) {
-    auto withdrawing = withdraw(std::move(name), id);
-    one->failed = co_await std::move(withdrawing);
-    one->done.set();
+    return all;
 }
 
 }  // namespace mortise::store_detail

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mortise/store/zookeeper.hpp"
 #include "store/store_domain.hpp"
-#include "store/zookeeper/zookeeper_locks.hpp"
+#include "store/zookeeper/lock_form.hpp"
 #include "store/zookeeper/zookeeper_views.hpp"
 #include "url/database_url.hpp"
 #include "url/store_opener.hpp"
@@ -12,15 +12,18 @@ namespace mortise {
 namespace {
 
 using std::chrono::milliseconds;
+using store_detail::lock_form;
 using store_detail::zookeeper_link;
-using store_detail::zookeeper_locks;
 using store_detail::zookeeper_views;
 
 class zookeeper_store final : public store {
 public:
     explicit zookeeper_store(zookeeper_store_config config)
         : link_(std::make_shared<zookeeper_link>(std::move(config))),
-          locks_(std::make_shared<zookeeper_locks>(link_)) {
+          locks_(
+              queues() ? store_detail::make_queue_form(link_)
+                       : store_detail::make_single_node_form(link_)
+          ) {
         zookeeper_link::listener to;
         to.seen = [weak = std::weak_ptr(locks_), link = link_.get()](const auto& event) {
             if (event.type == store_detail::zk_event::kind::children)
@@ -34,7 +37,7 @@ public:
         };
         to.ended = [weak = std::weak_ptr(locks_)] {
             const auto locks = weak.lock();
-            return locks ? locks->clear() : std::vector<std::string>();
+            return locks ? locks->clear() : std::vector<store_detail::zk_change>();
         };
         link_->listen(std::move(to));
     }
@@ -46,8 +49,8 @@ public:
         traits.remote = true;
         traits.quarantine = false;
         traits.strength = token_strength::strict;
-        traits.push = traits.fair = traits.server_clock = true;
-        traits.shared = traits.permits = true;
+        traits.push = traits.server_clock = true;
+        traits.fair = traits.shared = traits.permits = traits.waiters = queues();
         traits.counts = false;
         traits.ttl_min = milliseconds(100);
         traits.ttl_max = std::chrono::hours(24);
@@ -158,6 +161,8 @@ public:
     std::string explain() const override { return link_->explain(); }
 
 private:
+    bool queues() const noexcept { return link_->config().form == zookeeper_form::queue; }
+
     /// Looks at the store by the link of the session, or by one of its own.
     class visitor {
     public:
@@ -196,7 +201,7 @@ private:
     };
 
     const std::shared_ptr<zookeeper_link> link_;
-    const std::shared_ptr<zookeeper_locks> locks_;
+    const std::shared_ptr<lock_form> locks_;
     asio::any_io_executor strand_;
     std::shared_ptr<coro::time_source> time_;
     nobody nobody_;
@@ -236,8 +241,19 @@ bool is_zookeeper_scheme(std::string_view scheme) noexcept {
     return scheme == "zookeeper";
 }
 
+zookeeper_form form_in(const store_url& url) {
+    const auto form = url.option("form");
+    if (form == "single_node")
+        return zookeeper_form::single_node;
+    if (!form.empty() && form != "queue")
+        url.refuse("name a form: queue or single_node");
+    return zookeeper_form::queue;
+}
+
 zookeeper_store_config config_of(const store_url& url) {
-    url.allow_options({"domain", "tick_ms", "connect_max_ms", "password_file", "password_env"});
+    url.allow_options(
+        {"domain", "form", "tick_ms", "connect_max_ms", "password_file", "password_env"}
+    );
     const auto server = server_url::parse(url, zookeeper_address::usual_port);
     zookeeper_store_config config;
     config.servers.clear();
@@ -248,6 +264,7 @@ zookeeper_store_config config_of(const store_url& url) {
     config.user = server.user;
     config.password = url.secret("password", server.password);
     config.domain = url.option("domain");
+    config.form = form_in(url);
     config.tick = url.milliseconds("tick_ms", config.tick);
     config.connect_max = url.milliseconds("connect_max_ms", config.connect_max);
     return config;

@@ -69,8 +69,49 @@ asio::awaitable<result<party_view>> zookeeper_views::party_of(session_id session
     co_return party;
 }
 
+clock::duration zookeeper_views::age_of(const zk_answer& node) const {
+    return std::max(milliseconds(0), link_->server_time() - milliseconds(node.stat.created_at));
+}
+
 asio::awaitable<result<zookeeper_views::sight>>
 zookeeper_views::see(std::string name, std::size_t queue_max, parties& known) {
+    if (link_->config().form == zookeeper_form::single_node) {
+        auto seeing = see_node(std::move(name), known);
+        co_return co_await std::move(seeing);
+    }
+    auto seeing = see_queue(std::move(name), queue_max, known);
+    co_return co_await std::move(seeing);
+}
+
+// Nobody knows who waits.
+asio::awaitable<result<zookeeper_views::sight>>
+zookeeper_views::see_node(std::string name, parties& known) {
+    const auto path = link_->lock_path(name);
+    const auto asked = link_->get(path);
+    auto taking = asked->take();
+    const auto node = co_await std::move(taking);
+    sight found;
+    found.view.name = std::move(name);
+    if (node.failed == zk_code::no_node)
+        co_return found;
+    if (node.failed)
+        co_return link_->meaning_of(node.failed);
+    const auto note = parse_holder_note(node.data);
+    if (!note)
+        co_return link_->note(errc::store_corrupt, path + " is not a lock of mortise");
+    auto asking = party_of(note->session, known);
+    auto party = co_await std::move(asking);
+    if (!party)
+        co_return party.error();
+    party->age = age_of(node);
+    party->token = token_of(node);
+    found.view.holders.push_back(std::move(*party));
+    found.note = node.data;
+    co_return found;
+}
+
+asio::awaitable<result<zookeeper_views::sight>>
+zookeeper_views::see_queue(std::string name, std::size_t queue_max, parties& known) {
     auto reading = read(name);
     const auto state = co_await std::move(reading);
     if (!state)
@@ -95,8 +136,7 @@ zookeeper_views::see(std::string name, std::size_t queue_max, parties& known) {
         if (answer.failed)
             co_return link_->meaning_of(answer.failed);
         party->mode = nodes[i].mode;
-        party->age =
-            std::max(milliseconds(0), link_->server_time() - milliseconds(answer.stat.created_at));
+        party->age = age_of(answer);
         if (!holds) {
             found.view.waiters.push_back(std::move(*party));
             continue;
@@ -160,6 +200,10 @@ asio::awaitable<error_code> watch_all(std::shared_ptr<zookeeper_link> link) {
     const auto beginning_answer = co_await std::move(beginning);
     if (beginning_answer.failed)
         co_return link->meaning_of(beginning_answer.failed);
+    if (answer.stat.children_changed > beginning_answer.stat.modified)
+        link->tell_changed();
+    if (link->config().form == zookeeper_form::single_node)
+        co_return error_code();
     std::vector<zk_reply_ptr> replies;
     for (const auto& each : answer.children)
         replies.push_back(link->list(folder + '/' + each, true));

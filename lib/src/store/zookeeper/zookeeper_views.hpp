@@ -35,11 +35,23 @@ private:
     struct sight {
         lock_view view;
         std::vector<std::string> holders;  ///< Their nodes.
+        std::string note;                  ///< The data of a node that is the lock.
     };
     using parties = std::map<std::string, party_view>;
 
     asio::awaitable<result<std::vector<std::string>>> names();
     asio::awaitable<result<sight>> see(std::string name, std::size_t queue_max, parties& known);
+    asio::awaitable<result<sight>>
+    see_queue(std::string name, std::size_t queue_max, parties& known);
+    asio::awaitable<result<sight>> see_node(std::string name, parties& known);
+    asio::awaitable<result<bool>> break_queue(break_order order);
+    asio::awaitable<result<bool>> break_node(break_order order);
+    zk_step record_of(const break_order& order, std::vector<party_view> broken) const;
+    /// Of the holder whose node is the lock.
+    fencing_token token_of(const zk_answer& node) const {
+        return {node.stat.created << fencing_token::sequence_bits, link_->domain()};
+    }
+    clock::duration age_of(const zk_answer& node) const;
     asio::awaitable<result<lock_state>> read(std::string name);
     asio::awaitable<result<party_view>> party_of(session_id session, parties& known);
 

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "store/zookeeper/lock_form.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace mortise::store_detail {
+
+asio::awaitable<error_code> lock_form::end() {
+    const auto kept = shared_from_this();
+    const auto all = leave_all();
+    constexpr std::size_t at_once = 64;
+    for (std::size_t from = 0; from < all.size(); from += at_once) {
+        std::vector<std::shared_ptr<withdrawal>> under_way;
+        for (auto i = from; i < std::min(all.size(), from + at_once); ++i) {
+            under_way.push_back(std::make_shared<withdrawal>(link_->executor()));
+            asio::co_spawn(
+                link_->executor(),
+                run_withdrawal(kept, all[i].first, all[i].second, under_way.back()),
+                asio::detached
+            );
+        }
+        for (const auto& each : under_way) {
+            auto waiting = each->done.async_wait(coro::detail::with_code);
+            co_await std::move(waiting);
+            if (each->failed)
+                co_return each->failed;
+        }
+    }
+    co_return error_code();
+}
+
+asio::awaitable<void> lock_form::run_withdrawal(
+    [[maybe_unused]] std::shared_ptr<lock_form> self,
+    std::string name,
+    request_id id,
+    std::shared_ptr<withdrawal> one
+) {
+    auto withdrawing = withdraw(std::move(name), id);
+    one->failed = co_await std::move(withdrawing);
+    one->done.set();
+}
+
+}  // namespace mortise::store_detail
