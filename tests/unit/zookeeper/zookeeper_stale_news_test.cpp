@@ -2,6 +2,7 @@
 // What a client or a server still believes, and is no longer so.
 #include "support/zookeeper_tree.hpp"
 #include "unit/zookeeper/contest.hpp"
+#include "unit/zookeeper/party.hpp"
 
 #include <gtest/gtest.h>
 
@@ -16,63 +17,15 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// A client in a context of its own, which the test runs or lets stand still.
-class party {
-public:
-    explicit party(std::chrono::milliseconds ttl)
-        : locks(context.get_executor(), make_zookeeper_store(store_config()), config(ttl)) {}
-
-    void ask() {
-        locks.async_acquire("door", lock_options(), [this](error_code failed, lease got) {
-            EXPECT_FALSE(failed) << failed.message() << locks.explain();
-            held = std::move(got);
-        });
-    }
-    bool holds() const { return held && held.held(); }
-
-    asio::io_context context;
-    lock_client locks;
-    lease held;
-
-    static inline const std::string root = "/stale_news";
-
-private:
-    static zookeeper_store_config store_config() {
-        const auto address = shared_zookeeper().address();
-        zookeeper_store_config config;
-        config.root = root;
-        config.tick = 100ms;
-        const auto port = std::stoi(address.substr(address.find(':') + 1));
-        config.servers = {{"127.0.0.1", static_cast<std::uint16_t>(port)}};
-        return config;
-    }
-    static client_config config(std::chrono::milliseconds ttl) {
-        client_config config;
-        config.ttl = ttl;
-        return config;
-    }
-};
-
-/// Runs these parties in turns, until `done()`.
-bool run(const std::vector<party*>& all, const std::function<bool()>& done) {
-    const auto end = clock::now() + 60s;
-    while (!done() && clock::now() < end) {
-        for (auto* const each : all) {
-            each->context.restart();
-            each->context.run_one_for(5ms);
-        }
-    }
-    return done();
-}
-
 // Bob's process stands still: the push waits in its socket until his session is over and the lock
 // is carol's.
 TEST(ZooKeeperStaleNews, APushThatIsReadAfterTheEndOfItsSessionGrantsNothing) {
-    party alice(30s);
-    party bob(3s);  // a busy machine must not end his session before
-    party carol(30s);
+    const std::string root = "/stale_news";
+    party alice(root, 30s);
+    party bob(root, 3s);  // a busy machine must not end his session before
+    party carol(root, 30s);
     zookeeper_tree tree(shared_zookeeper().address());
-    const std::string folder = party::root + "/locks/door";
+    const std::string folder = root + "/locks/door";
     const auto queue = [&] { return tree.children(folder); };
     alice.ask();
     ASSERT_TRUE(run({&alice}, [&] { return alice.holds(); }));

@@ -30,9 +30,9 @@ public:
 /// How nodes keep locks.
 enum class zookeeper_form : std::uint8_t {
     queue,  ///< A queue of nodes for each lock: all modes, in the order of the requests.
-    /// One node for a lock, which is there while the lock is held: the fewest writes for a lock that
-    /// is nearly always free. Exclusive locks only, in no order, and all who wait are woken by each
-    /// release: see docs/stores/zookeeper.md.
+    /// One node for a lock, which is there while the lock is held: the fewest writes for a lock
+    /// that is nearly always free. Exclusive locks only, in no order, and all who wait are woken by
+    /// each release: see docs/stores/zookeeper.md.
     single_node,
 };
 

@@ -14,7 +14,8 @@
 
 namespace mortise::store_detail {
 
-/// The form of queues: the nodes of a session in the queues of locks, and what watches tell of them.
+/// The form of queues: the nodes of a session in the queues of locks, and what watches tell of
+/// them.
 ///
 /// A node that waits has a watch on the node before it. An exclusive holder writes its node while
 /// it deletes it: whoever is behind it has the lock by that. Readers and permits are granted by a
