@@ -81,7 +81,8 @@ TEST_P(StorePortPush, ReleaseLetsTheNextInByAPushWithAHigherToken) {
         co_await carol.open();
         const grant held = co_await alice.hold("door");
         co_await bob.ask("door");
-        co_await carol.ask("door");
+        if (alice.port().traits().fair)  // else either of them may be the next
+            co_await carol.ask("door");
         const auto released = co_await alice.port().release(held);
         EXPECT_TRUE(*released);
         EXPECT_TRUE(co_await bob.hears(store_event::kind::granted, bob.last_id()));

@@ -143,6 +143,23 @@ TEST(ZooKeeperSingleNode, ABreakTakesNothingOfWhoCameAfterItsHolder) {
     EXPECT_EQ(lost, broken);
 }
 
+// A break that did not come to its end may have written the node, without the word of a waiter.
+TEST(ZooKeeperSingleNode, AHolderWhoseNodeWasWrittenTakesItsLockForWanted) {
+    const std::string root = "/single_node_written";
+    party alice(root, 30s, single_node);
+    zookeeper_tree tree(shared_zookeeper().address());
+    alice.ask();
+    ASSERT_TRUE(run({&alice}, [&] { return alice.holds(); }));
+    EXPECT_FALSE(alice.held.contended());
+    const std::string node = root + "/locks/door";
+    ASSERT_FALSE(tree.set(node, tree.get(node).data));
+    party bob(root, 30s, single_node);
+    bob.ask();
+    EXPECT_TRUE(run({&alice, &bob}, [&] { return alice.held.contended(); }));
+    alice.held.async_release([](error_code failed) { EXPECT_FALSE(failed) << failed.message(); });
+    EXPECT_TRUE(run({&alice, &bob}, [&] { return bob.holds(); })) << bob.locks.explain();
+}
+
 // Each write has a number, and a token is the number of the write that granted it. Sessions that
 // others have left behind may end in between.
 TEST(ZooKeeperSingleNode, AFreeLockTakesTwoWrites) {

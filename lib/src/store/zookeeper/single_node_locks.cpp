@@ -52,6 +52,9 @@ void single_node_locks::drop(const std::string& name, request_id id) {
     std::erase_if(lock->line, [&](const auto& each) { return each.id == id; });
     if (first && !lock->line.empty())
         refresh(name);
+    const auto pause = lock->not_before - link_->now();
+    if (lock->line.empty() && pause > clock::duration::zero())
+        refresh_later(*lock, pause);  // forgets it then; its alarm may have been for the request
     forget_if_unused(name);
 }
 
@@ -75,8 +78,10 @@ answer single_node_locks::answer_of(const own_lock& lock, const own_request& min
     const auto at = std::find_if(lock.line.begin(), lock.line.end(), [&](const auto& each) {
         return each.id == mine.id;
     });
-    const auto before = std::distance(lock.line.begin(), at);
-    reply.position = static_cast<std::uint64_t>(std::max<std::ptrdiff_t>(before, 1));
+    // The first of the line has the lock, or somebody else has.
+    const bool elsewhere = lock.line.front().at == stage::waiting;
+    const auto before = std::distance(lock.line.begin(), at) + (elsewhere ? 1 : 0);
+    reply.position = static_cast<std::uint64_t>(before);
     return reply;
 }
 
@@ -143,6 +148,7 @@ asio::awaitable<result<answer>> single_node_locks::ask(const lock_request& wish)
 
 zk_reply_ptr single_node_locks::send_creation(own_lock& lock, own_request& mine) {
     mine.at = stage::unknown;
+    mine.breaks = breaks_;
     ++lock.writes;
     holder_note note;
     note.session = link_->own_id();
@@ -219,14 +225,17 @@ asio::awaitable<result<bool>> single_node_locks::leave(std::string name, request
     if (!mine)
         co_return there;
     if (!there) {
+        // It may be done, and the node may be another's by now.
         mine->at = stage::held;
+        mine->breaks.reset();
         co_return there;
     }
     constexpr int trips = 3;  // of what others are told, and of what they send
+    constexpr clock::duration pause_max = std::chrono::milliseconds(100);
     auto* const lock = find_lock(name);
     if (mine->contended) {
-        lock->not_before = link_->now() + trips * (link_->now() - begun);
-        refresh_later(*lock, lock->not_before - link_->now());
+        const auto pause = std::min(trips * (link_->now() - begun), pause_max);
+        lock->not_before = link_->now() + pause;
     }
     drop(name, id);
     co_return there;
@@ -234,23 +243,25 @@ asio::awaitable<result<bool>> single_node_locks::leave(std::string name, request
 
 // A node that was broken may have been made again by somebody else, whose node this must not
 // delete. So the deletion takes place only if nothing was broken since the node was surely there.
-zk_change single_node_locks::release_of(const std::string& path, std::int32_t version) const {
+zk_change single_node_locks::release_of(
+    const own_lock& lock, const own_request& mine, std::int32_t version
+) const {
     zk_step check;
     check.path = link_->breaks_path();
-    check.version = *breaks_;
+    check.version = *mine.breaks;
     zk_change change;
     change.push_back(std::move(check));
-    change.push_back(erasure_of(path, version));
+    change.push_back(erasure_of(lock.path, version));
     return change;
 }
 
 // A node that nobody has written is not wanted by anybody else.
 asio::awaitable<result<bool>> single_node_locks::erase_node(std::string name, request_id id) {
-    const auto path = link_->lock_path(name);
+    bool written = false;
     for (;;) {
         auto* mine = find(name, id);
-        if (mine && !breaks_) {
-            auto seeing = see_whether_there(path, mine->created);
+        if (mine && !mine->breaks) {
+            auto seeing = see_whether_there(name, id);
             const auto there = co_await std::move(seeing);
             if (!there || !*there)
                 co_return there;
@@ -258,29 +269,33 @@ asio::awaitable<result<bool>> single_node_locks::erase_node(std::string name, re
         }
         if (!mine)
             co_return error_code(errc::outcome_unknown);
-        ++find_lock(name)->writes;
+        written = written || mine->contended;
+        auto& lock = *find_lock(name);
+        ++lock.writes;
         const auto sent =
-            link_->change(release_of(path, mine->contended ? zk_step::any_version : 0));
+            link_->change(release_of(lock, *mine, written ? zk_step::any_version : 0));
         auto taking = sent->take();
         const auto answer = co_await std::move(taking);
+        mine = find(name, id);
         if (answer.failed == zk_code::bad_version) {
-            mine = find(name, id);
-            if (mine && std::exchange(mine->contended, true))
-                breaks_.reset();
+            if (mine && std::exchange(written, true))
+                mine->breaks.reset();
             continue;
         }
         if (answer.failed == zk_code::no_node)
             co_return false;
         if (answer.failed)
             co_return link_->meaning_of(answer.failed);
+        if (mine)
+            mine->contended = written;
         co_return true;
     }
 }
 
 asio::awaitable<result<bool>>
-single_node_locks::see_whether_there(std::string path, std::uint64_t created) {
+single_node_locks::see_whether_there(std::string name, request_id id) {
     const auto breaks = link_->get(link_->breaks_path());
-    const auto node = link_->get(path);
+    const auto node = link_->get(link_->lock_path(name));
     auto taking_breaks = breaks->take();
     const auto counted = co_await std::move(taking_breaks);
     auto taking_node = node->take();
@@ -289,8 +304,11 @@ single_node_locks::see_whether_there(std::string path, std::uint64_t created) {
         co_return link_->meaning_of(counted.failed);
     if (there.failed && there.failed != zk_code::no_node)
         co_return link_->meaning_of(there.failed);
-    breaks_ = counted.stat.version;
-    co_return !there.failed && there.stat.created == created;
+    auto* const mine = find(name, id);
+    if (!mine)
+        co_return error_code(errc::outcome_unknown);
+    mine->breaks = breaks_ = counted.stat.version;
+    co_return !there.failed && there.stat.created == mine->created;
 }
 
 // The number of a write while the node is there is above the tokens of all that came before, and

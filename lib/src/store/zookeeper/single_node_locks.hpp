@@ -51,7 +51,10 @@ private:
         request_id id;
         stage at = stage::waiting;
         std::uint64_t created = 0;  ///< The transaction that made its node.
-        bool asking = false;        ///< The answer will tell, not an event.
+        /// The version of the node of breaks, which each break changes, at a time when the node was
+        /// surely not broken: it is not, as long as that is the version. Empty: ask.
+        std::optional<std::int32_t> breaks;
+        bool asking = false;  ///< The answer will tell, not an event.
         bool contended = false;
         clock::time_point since;
     };
@@ -90,8 +93,8 @@ private:
     zk_reply_ptr send_creation(own_lock& lock, own_request& mine);
     asio::awaitable<result<bool>> leave(std::string name, request_id id);
     asio::awaitable<result<bool>> erase_node(std::string name, request_id id);
-    zk_change release_of(const std::string& path, std::int32_t version) const;
-    asio::awaitable<result<bool>> see_whether_there(std::string path, std::uint64_t created);
+    zk_change release_of(const own_lock& lock, const own_request& mine, std::int32_t version) const;
+    asio::awaitable<result<bool>> see_whether_there(std::string name, request_id id);
 
     asio::awaitable<error_code> look_at(std::string name);
     void judge(own_lock& lock, const zk_answer& node);
@@ -106,8 +109,7 @@ private:
     asio::awaitable<bool> refresh_once(std::string name);
 
     std::map<std::string, own_lock> locks_;
-    /// The version of the node of breaks, which each break changes: a node that was there when the
-    /// version was read has not been broken as long as that is the version.
+    /// The newest version of the node of breaks that was read, for nodes that are made afterwards.
     std::optional<std::int32_t> breaks_;
 };
 

@@ -89,17 +89,26 @@ void single_node_locks::judge_first(own_lock& lock, const zk_answer& node) {
     }
     // A note that was meant for the holder before may name that one.
     const auto note = parse_holder_note(node.data);
-    if (note && note->wanted)
+    // Whatever the note says: nobody but those who want the lock, and breaks, have a node written.
+    const bool written = node.stat.version != 0;
+    if (written)
         note_wanted(mine);
-    if (note && note->session != link_->own_id())
-        link_->set(lock.path, holder_note{link_->own_id(), note->wanted}.text());
+    if (note && note->session != link_->own_id()) {
+        zk_change change;
+        const holder_note right{link_->own_id(), written};
+        change.push_back(writing_of(lock.path, right.text(), node.stat.version));
+        link_->change(std::move(change));
+    }
 }
 
 // Reads the node, and watches it if it is there.
 asio::awaitable<error_code> single_node_locks::look_at(std::string name) {
+    const auto session = link_->own_id();
     const auto asked = link_->get(link_->lock_path(name), true);
     auto taking = asked->take();
     const auto node = co_await std::move(taking);
+    if (session != link_->own_id())
+        co_return error_code(errc::outcome_unknown);
     if (node.failed && node.failed != zk_code::no_node)
         co_return link_->meaning_of(node.failed);
     if (auto* const lock = find_lock(name))
@@ -119,8 +128,12 @@ void single_node_locks::see(const zk_event& event) {
     refresh(*name);
 }
 
+// A refresh may end what it finds unused.
 void single_node_locks::reconnected() {
-    for (auto& [name, lock] : locks_)
+    std::vector<std::string> names;
+    for (const auto& [name, lock] : locks_)
+        names.push_back(name);
+    for (const auto& name : names)
         refresh(name);
 }
 
@@ -172,6 +185,7 @@ asio::awaitable<bool> single_node_locks::refresh_once(std::string name) {
         co_return false;
     auto& first = lock->line.front();
     const auto id = first.id;
+    const auto session = link_->own_id();
     const bool may_try = first.at == stage::waiting && lock->free;
     if (may_try && lock->not_before > link_->now()) {
         refresh_later(*lock, lock->not_before - link_->now());
@@ -181,16 +195,24 @@ asio::awaitable<bool> single_node_locks::refresh_once(std::string name) {
     if (may_try)
         creation = send_creation(*lock, first);
     const auto asked = link_->get(lock->path, true);
+    error_code failed;
     if (creation) {
         auto making = make_node(name, id, creation);
-        co_await std::move(making);
+        failed = co_await std::move(making);
     }
     auto taking = asked->take();
     const auto node = co_await std::move(taking);
     lock = find_lock(name);
-    if (!lock || (node.failed && node.failed != zk_code::no_node))
+    // A connection that comes back is a reason to look again; a refusal is none.
+    constexpr std::chrono::milliseconds pause(1'000);
+    const bool read = !node.failed || node.failed == zk_code::no_node;
+    if (lock && (failed || !read) && link_->usable())
+        refresh_later(*lock, pause);
+    if (!lock || session != link_->own_id() || (node.failed && node.failed != zk_code::no_node))
         co_return false;
     judge(*lock, node);
+    if (failed)
+        co_return false;
     co_return !lock->line.empty() && lock->line.front().at == stage::waiting && lock->free;
 }
 
@@ -235,17 +257,18 @@ asio::awaitable<result<session_view>> single_node_locks::look() {
         auto looking = look_at(each.name);
         if (const error_code failed = co_await std::move(looking))
             co_return failed;
+        refresh(each.name);
     }
     session_view view;
     view.changes = changes();
     for (auto& [name, lock] : locks_) {
         for (const auto& mine : lock.line) {
-            if (mine.at == stage::unknown)
+            if (mine.at == stage::unknown && mine.asking)
                 continue;  // Its call is under way.
             session_entry entry;
             entry.id = mine.id;
             entry.name = name;
-            entry.granted = mine.at != stage::waiting;
+            entry.granted = mine.at == stage::held || mine.at == stage::leaving;
             if (entry.granted) {
                 entry.token = token_of(mine);
                 entry.age = link_->now() - mine.since;
@@ -260,10 +283,11 @@ asio::awaitable<result<session_view>> single_node_locks::look() {
 std::vector<zk_change> single_node_locks::clear() {
     std::vector<zk_change> all;
     for (const auto& [name, lock] : locks_) {
-        const bool has_node = !lock.line.empty() && lock.line.front().at == stage::held;
-        if (!has_node || !breaks_)
+        if (lock.line.empty())
             continue;
-        all.push_back(release_of(lock.path, zk_step::any_version));
+        const auto& first = lock.line.front();
+        if (first.at == stage::held && first.breaks)
+            all.push_back(release_of(lock, first, zk_step::any_version));
     }
     locks_.clear();
     breaks_.reset();
