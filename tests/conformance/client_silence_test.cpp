@@ -65,7 +65,8 @@ TEST_P(LockConformanceSilence, TheHolderIsToldInTimeAndTheWaiterIsServedAfterwar
             << "the holder is told before the loss can be true";
         EXPECT_LE(believed, fell_silent + harness.ttl());
         co_await until(harness, [&] { return !held.held(); });
-        EXPECT_EQ(held.state(), lease_state::unsure) << "nobody can know";
+        const bool given_up = harness.gives_sessions_up() && held.state() == lease_state::lost;
+        EXPECT_TRUE(given_up || held.state() == lease_state::unsure) << "nobody can know";
         co_await pause(harness, 2 * harness.ttl());
         EXPECT_FALSE(next.done) << next.code.message();
 

@@ -138,6 +138,9 @@ public:
     virtual bool wanted(const std::string& name);
     /// Whether a grant gets more tokens while somebody waits for its lock.
     virtual bool draws_when_contended() const { return true; }
+    /// Whether a client ends its session itself when nothing has proved it for a TTL: its leases
+    /// are lost then, unsure for a moment only.
+    virtual bool gives_sessions_up() const { return false; }
 };
 
 using harness_factory = std::unique_ptr<store_harness> (*)();

@@ -51,6 +51,7 @@ public:
 
     // The servers keep a session for longer than its leases are held.
     std::chrono::milliseconds lifetime() const override { return 2 * ttl(); }
+    bool gives_sessions_up() const override { return true; }
 
     // Counts sessions, holders and waiters.
     std::size_t residue() override {

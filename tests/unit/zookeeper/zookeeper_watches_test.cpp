@@ -31,8 +31,8 @@ public:
     tcp_relay way{executor(), shared_zookeeper().port()};
 };
 
-/// A name as long as names of locks may be, of characters that take three times the room in the name
-/// of a node.
+/// A name as long as names of locks may be, of characters that take three times the room in the
+/// name of a node.
 std::string long_name(std::size_t number) {
     constexpr std::size_t size = 512;
     std::string name = std::to_string(number);
