@@ -3,6 +3,7 @@
 #include "support/machine_delay.hpp"
 #include "support/zookeeper_tree.hpp"
 #include "unit/zookeeper/contest.hpp"
+#include "unit/zookeeper/party.hpp"
 
 #include <gtest/gtest.h>
 
@@ -118,6 +119,21 @@ TEST_F(ZooKeeperSessionEnd, CostsAWaiterNoMoreThanItsPlace) {
     round.release(alice);
     EXPECT_TRUE(round.reaches([&] { return bob.grants == 1; })) << round.explain();
     EXPECT_EQ(round.holders_max(), 1u);
+}
+
+// The session's nodes are deleted for those who wait. What is deleted last must not keep the client
+// alive: the sanitizer finds what a context leaves behind.
+TEST(ZooKeeperContextEnd, WhileASessionIsClearedUpLeavesNothing) {
+    constexpr auto ttl = 600ms;
+    party alone("/context_end", ttl);
+    alone.ask();
+    while (!alone.holds())
+        alone.context.run_one_for(10ms);
+    const auto end = clock::now() + 2 * ttl;  // until then the process stands still
+    EXPECT_TRUE(eventually([&] { return clock::now() >= end; }));
+    while (alone.held.state() != lease_state::lost)
+        alone.context.run_one_for(10ms);
+    EXPECT_EQ(alone.held.check(), errc::lease_lost);
 }
 
 }  // namespace

@@ -151,14 +151,25 @@ void zookeeper_link::over() {
     end_session();
 }
 
-// Others need not wait for the end of a session that nobody keeps any more.
+// Others need not wait for the end of a session that nobody keeps any more. The link holds the
+// handle meanwhile: if what is called with the answers did, a context that ends before they come
+// would leave it behind.
 void zookeeper_link::clear_up(std::vector<zk_change> changes) {
     if (!usable_)
         return;
     const auto kept = std::exchange(handle_, nullptr);
+    parting_.push_back(kept);
     for (auto& each : changes)
         kept->change(std::move(each), [](const zk_answer&) {});
-    kept->erase(session_path(), zk_step::any_version, [kept](const zk_answer&) { kept->close(); });
+    const std::weak_ptr weak(std::static_pointer_cast<zookeeper_link>(shared_from_this()));
+    const std::weak_ptr last(kept);
+    kept->erase(session_path(), zk_step::any_version, [weak, last](const zk_answer&) {
+        const auto handle = last.lock();
+        if (handle)
+            handle->close();
+        if (const auto self = weak.lock())
+            std::erase(self->parting_, handle);
+    });
 }
 
 asio::awaitable<error_code> zookeeper_link::leave() {
@@ -210,12 +221,13 @@ zk_reply_ptr zookeeper_link::ask(Send send) {
         reply->come(std::move(none));
         return reply;
     }
-    const auto by = handle_;
+    const std::weak_ptr by(handle_);
     const std::weak_ptr weak(std::static_pointer_cast<zookeeper_link>(shared_from_this()));
     answers_.sent();
-    send(*by, [weak, by, reply, sent = now()](zk_answer answer) {
+    send(*handle_, [weak, by, reply, sent = now()](zk_answer answer) {
         const auto self = weak.lock();
-        if (self && self->handle_ == by && !zookeeper_detail::may_be_done(answer.failed)) {
+        const bool current = self && self->handle_ && self->handle_ == by.lock();
+        if (current && !zookeeper_detail::may_be_done(answer.failed)) {
             self->answers_.answered();
             self->proof_.touched(sent, self->now());
         }

@@ -179,7 +179,8 @@ private:
     const zookeeper_store_config config_;
     listener to_;
     std::shared_ptr<zk_handle> handle_;
-    std::optional<coro::event> decided_;  ///< Whether the connection came about.
+    std::vector<std::shared_ptr<zk_handle>> parting_;  ///< Whose nodes are being deleted.
+    std::optional<coro::event> decided_;               ///< Whether the connection came about.
     answer_watch answers_;
     session_proof proof_;
     alarm touch_alarm_;  ///< For a read that the next heartbeat can carry.
