@@ -127,12 +127,10 @@ TEST(ZooKeeperContextEnd, WhileASessionIsClearedUpLeavesNothing) {
     constexpr auto ttl = 600ms;
     party alone("/context_end", ttl);
     alone.ask();
-    while (!alone.holds())
-        alone.context.run_one_for(10ms);
+    ASSERT_TRUE(run({&alone}, [&] { return static_cast<bool>(alone.held); }));
     const auto end = clock::now() + 2 * ttl;  // until then the process stands still
     EXPECT_TRUE(eventually([&] { return clock::now() >= end; }));
-    while (alone.held.state() != lease_state::lost)
-        alone.context.run_one_for(10ms);
+    EXPECT_TRUE(run({&alone}, [&] { return alone.held.state() == lease_state::lost; }));
     EXPECT_EQ(alone.held.check(), errc::lease_lost);
 }
 
