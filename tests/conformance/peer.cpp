@@ -51,14 +51,18 @@ asio::awaitable<result<answer>> peer::ask(std::string name, bool queue) {
     co_return co_await ask_again(++last_id_, std::move(name), queue);
 }
 
-asio::awaitable<result<answer>> peer::ask_for(std::string name, manner how) {
+lock_request peer::wish_for(std::string name, const manner& how) {
     lock_request wish;
     wish.id = ++last_id_;
     wish.name = std::move(name);
     wish.mode = how.mode;
     wish.hold_max = how.hold_max;
     wish.queue = how.queue;
-    co_return co_await store_->request(std::move(wish));
+    return wish;
+}
+
+asio::awaitable<result<answer>> peer::ask_for(std::string name, manner how) {
+    co_return co_await store_->request(wish_for(std::move(name), how));
 }
 
 asio::awaitable<result<answer>> peer::ask_again(request_id id, std::string name, bool queue) {
@@ -74,15 +78,15 @@ asio::awaitable<grant> peer::hold(std::string name) {
 }
 
 asio::awaitable<grant> peer::hold_for(std::string name, manner how) {
-    std::string copy = name;
-    const auto reply = co_await ask_for(std::move(copy), how);
+    auto wish = wish_for(name, how);
+    grant held;
+    held.id = wish.id;
+    held.name = std::move(name);
+    const auto reply = co_await store_->request(std::move(wish));
     if (!reply)
         throw boost::system::system_error(reply.error(), "request");
     EXPECT_EQ(reply->type, answer::kind::granted);
     EXPECT_TRUE(reply->token);
-    grant held;
-    held.id = last_id_;
-    held.name = std::move(name);
     held.token = reply->token;
     co_return held;
 }

@@ -80,6 +80,7 @@ public:
     void drop();
 
 private:
+    lock_request wish_for(std::string name, const manner& how);
     void on_store_event(const store_event& notice) noexcept override;
 
     store_harness& harness_;

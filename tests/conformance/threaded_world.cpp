@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "conformance/threaded_world.hpp"
 
+#include "support/eventually.hpp"
+
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <utility>
 
@@ -14,6 +17,7 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t threads = 4;
 constexpr auto world_patience = 50s;
+constexpr auto usual_ttl = 30s;
 
 }  // namespace
 
@@ -28,7 +32,7 @@ threaded_world::~threaded_world() {
 }
 
 lock_client threaded_world::client(lock_observer* observer) {
-    return client_with_ttl(30s, observer);
+    return client_with_ttl(usual_ttl, observer);
 }
 
 lock_client
@@ -98,8 +102,28 @@ bool threaded_world::all_free(std::vector<std::string> names) {
     EXPECT_EQ(answer.wait_for(world_patience), std::future_status::ready);
     const bool free = answer.get();
     stop(locks);
-    EXPECT_EQ(harness_->residue(), 0u);
+    EXPECT_TRUE(becomes_empty()) << harness_->left();
     return free;
+}
+
+// A busy machine may lose the answer to the opening of a session, whose client then opens another:
+// the first is there until it is dead, and a heartbeat of somebody else finds it.
+bool threaded_world::becomes_empty() {
+    constexpr std::uint64_t beats = 2;
+    const auto end = clock::now() + 2 * usual_ttl;
+    while (harness_->residue() != 0) {
+        if (clock::now() >= end)
+            return false;
+        lock_client finder = client_with_ttl(3s);
+        std::promise<lease> got;
+        finder.async_acquire("finder", lock_options(), [&got](error_code, lease held) {
+            got.set_value(std::move(held));
+        });
+        const lease held = got.get_future().get();
+        EXPECT_TRUE(eventually([&] { return finder.stats().heartbeats >= beats; }));
+        stop(finder);
+    }
+    return true;
 }
 
 }  // namespace mortise::test

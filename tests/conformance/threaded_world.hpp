@@ -56,6 +56,7 @@ public:
     bool all_free(std::vector<std::string> names);
 
 private:
+    bool becomes_empty();
     /// A handler that reports to `wait` what a coroutine threw: in words, since the sanitizer
     /// cannot follow an exception from thread to thread.
     std::function<void(std::exception_ptr)> reported();

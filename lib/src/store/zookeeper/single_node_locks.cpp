@@ -149,7 +149,7 @@ asio::awaitable<result<answer>> single_node_locks::ask(const lock_request& wish)
 zk_reply_ptr single_node_locks::send_creation(own_lock& lock, own_request& mine) {
     mine.at = stage::unknown;
     mine.breaks = breaks_;
-    ++lock.writes;
+    lock.newest_write = ++writes_;
     holder_note note;
     note.session = link_->own_id();
     return link_->create(lock.path, note.text(), node_kind::ephemeral);
@@ -271,7 +271,7 @@ asio::awaitable<result<bool>> single_node_locks::erase_node(std::string name, re
             co_return error_code(errc::outcome_unknown);
         written = written || mine->contended;
         auto& lock = *find_lock(name);
-        ++lock.writes;
+        lock.newest_write = ++writes_;
         const auto sent =
             link_->change(release_of(lock, *mine, written ? zk_step::any_version : 0));
         auto taking = sent->take();

@@ -64,7 +64,9 @@ private:
         std::string name;
         std::string path;
         std::list<own_request> line;
-        std::uint64_t writes = 0;      ///< How often the session has tried to change the node.
+        /// The number of the session's newest attempt to change the node. No other lock has it, nor
+        /// one that had this name before.
+        std::uint64_t newest_write = 0;
         clock::time_point not_before;  ///< Others come first until then.
         bool free = false;             ///< There was no node when it was looked at last.
         bool refreshing = false;
@@ -109,6 +111,7 @@ private:
     asio::awaitable<bool> refresh_once(std::string name);
 
     std::map<std::string, own_lock> locks_;
+    std::uint64_t writes_ = 0;
     /// The newest version of the node of breaks that was read, for nodes that are made afterwards.
     std::optional<std::int32_t> breaks_;
 };

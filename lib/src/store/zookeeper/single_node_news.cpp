@@ -222,7 +222,7 @@ asio::awaitable<result<session_view>> single_node_locks::look() {
         co_return link_->meaning_of(zk_code::invalid_state);
     struct reading {
         std::string name;
-        std::uint64_t writes = 0;
+        std::uint64_t newest_write = 0;
         zk_reply_ptr node;
     };
     if (!breaks_) {
@@ -237,7 +237,7 @@ asio::awaitable<result<session_view>> single_node_locks::look() {
     std::vector<reading> readings;
     for (auto& [name, lock] : locks_) {
         if (!lock.line.empty())
-            readings.push_back({name, lock.writes, link_->get(lock.path, true)});
+            readings.push_back({name, lock.newest_write, link_->get(lock.path, true)});
     }
     for (const auto& each : readings) {
         auto taking = each.node->take();
@@ -245,7 +245,9 @@ asio::awaitable<result<session_view>> single_node_locks::look() {
         if (node.failed && node.failed != zk_code::no_node)
             co_return link_->meaning_of(node.failed);
         auto* const lock = find_lock(each.name);
-        if (lock && lock->writes == each.writes) {
+        if (!lock)
+            continue;
+        if (lock->newest_write == each.newest_write) {
             judge(*lock, node);
             if (lock->free)
                 refresh(each.name);
