@@ -42,6 +42,8 @@ std::unique_ptr<ground> make_ground(const settings& how, const asio::any_io_exec
 #ifdef MORTISE_STORE_AT_ZOOKEEPER
     if (how.store == "zookeeper")
         return std::make_unique<server_ground>(how, test::make_zookeeper_store_server());
+    if (how.store == "zookeeper_nodes")
+        return std::make_unique<server_ground>(how, test::make_zookeeper_node_server());
 #endif
     return std::make_unique<sqlite_ground>();
 }
@@ -86,6 +88,7 @@ const std::vector<std::string> stores = {
 #endif
 #ifdef MORTISE_STORE_AT_ZOOKEEPER
     "zookeeper",
+    "zookeeper_nodes",
 #endif
 };
 

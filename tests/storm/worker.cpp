@@ -153,6 +153,9 @@ asio::awaitable<void> worker::want(wish request, resource_link* link) {
     record* const log = shared_.claim();
     if (!log)
         throw std::runtime_error("the log is full");
+    const auto traits = locks_.traits();
+    if (!traits.shared || !traits.permits)
+        request.mode = lock_mode::exclusive();
     log->lock = static_cast<std::uint8_t>(request.lock);
     log->mode = static_cast<std::uint8_t>(request.mode.type());
     log->asked = now_ns();

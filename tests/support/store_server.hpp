@@ -42,6 +42,8 @@ public:
 };
 
 std::unique_ptr<store_server> make_zookeeper_store_server();
+/// With the form of single nodes.
+std::unique_ptr<store_server> make_zookeeper_node_server();
 
 }  // namespace mortise::test
 

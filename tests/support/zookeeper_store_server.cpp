@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "mortise/store/zookeeper.hpp"
 #include "store/zookeeper/node_names.hpp"
 #include "support/store_server.hpp"
 #include "support/zookeeper_server.hpp"
@@ -11,8 +12,12 @@ namespace {
 
 class zookeeper_store_server final : public store_server {
 public:
+    explicit zookeeper_store_server(zookeeper_form form) : form_(form) {}
+
     std::string url() const override { return "zookeeper://" + server_.address() + "/storm"; }
-    std::string options() const override { return "tick_ms=100&"; }
+    std::string options() const override {
+        return queues() ? "tick_ms=100&" : "tick_ms=100&form=single_node&";
+    }
 
     // There is no gentler way: nobody but the server itself can end a connection.
     void end_connections() override { crash(); }
@@ -25,14 +30,19 @@ public:
         server_.await_service();
     }
 
+    // Of single nodes, the holder: those who wait are nowhere.
     std::int64_t parties(const std::string& name) const override {
-        return count("/storm/locks/" + store_detail::node_of_lock(name));
+        const auto path = "/storm/locks/" + store_detail::node_of_lock(name);
+        if (queues())
+            return count(path);
+        return tree().get(path).failed ? 0 : 1;
     }
     std::int64_t sessions() const override { return count("/storm/sessions"); }
     std::string residue() const override {
         std::string found;
         for (const auto& each : tree().children("/storm/locks")) {
-            if (const auto number = count("/storm/locks/" + each); number != 0)
+            const auto number = queues() ? count("/storm/locks/" + each) : 1;
+            if (number != 0)
                 found += std::to_string(number) + " nodes of " + each + "; ";
         }
         if (const auto number = sessions(); number != 0)
@@ -41,6 +51,7 @@ public:
     }
 
 private:
+    bool queues() const noexcept { return form_ == zookeeper_form::queue; }
     std::int64_t count(const std::string& path) const {
         return static_cast<std::int64_t>(tree().children(path).size());
     }
@@ -50,6 +61,7 @@ private:
         return *tree_;
     }
 
+    const zookeeper_form form_;
     zookeeper_ensemble server_;
     mutable std::unique_ptr<zookeeper_tree> tree_;
 };
@@ -57,7 +69,11 @@ private:
 }  // namespace
 
 std::unique_ptr<store_server> make_zookeeper_store_server() {
-    return std::make_unique<zookeeper_store_server>();
+    return std::make_unique<zookeeper_store_server>(zookeeper_form::queue);
+}
+
+std::unique_ptr<store_server> make_zookeeper_node_server() {
+    return std::make_unique<zookeeper_store_server>(zookeeper_form::single_node);
 }
 
 }  // namespace mortise::test

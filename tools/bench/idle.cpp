@@ -67,7 +67,7 @@ asio::awaitable<int> measure(
         if (i % 1'000 == 0)
             shown.show(i, settings.locks);
         if (i == 0) {
-            explain_slow_start(clock::now() - begin);
+            explain_slow_start(locks, clock::now() - begin);
             co_await watch(locks, store, settings.seconds, one);
         }
     }

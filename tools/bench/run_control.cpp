@@ -87,9 +87,9 @@ void progress::show(std::uint64_t done, std::uint64_t all) {
         std::cerr << "\r\x1b[K" << title_ << ": " << done << " of " << all << std::flush;
 }
 
-void explain_slow_start(clock::duration first_lock) {
+void explain_slow_start(const lock_client& locks, clock::duration first_lock) {
     const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(first_lock);
-    if (took < std::chrono::milliseconds(500))
+    if (locks.traits().scheme != "redis" || took < std::chrono::milliseconds(500))
         return;
     std::cerr << "mortise: the first lock took " << took.count()
               << " ms: a Redis server that has just started, or was flushed, grants nothing for "

@@ -4,6 +4,7 @@
 
 #include "mortise/coro/clock.hpp"
 #include "mortise/coro/fwd.hpp"
+#include "mortise/lock_client.hpp"
 
 #include <boost/asio/awaitable.hpp>
 
@@ -49,9 +50,9 @@ private:
     bool visible_;
 };
 
-/// Explains a slow first lock on the standard error. A store that may have forgotten its grants
-/// grants nothing for the longest TTL of its clients.
-void explain_slow_start(clock::duration first_lock);
+/// Explains a slow first lock at Redis on the standard error. A server that may have forgotten its
+/// grants grants nothing for the longest TTL of its clients.
+void explain_slow_start(const lock_client& locks, clock::duration first_lock);
 
 }  // namespace mortise::tool
 

@@ -150,7 +150,7 @@ asio::awaitable<void> cycle(lock_client& locks, std::string name, milliseconds s
 asio::awaitable<void> warm_up(lock_client& locks, std::string name) {
     const clock::time_point begin = clock::now();
     lease first = co_await acquire_for_bench(locks, name);
-    explain_slow_start(clock::now() - begin);
+    explain_slow_start(locks, clock::now() - begin);
     co_await release_for_bench(locks, first);
     for (std::uint64_t i = 0; i < warm_up_cycles; ++i) {
         lease held = co_await acquire_for_bench(locks, name);
