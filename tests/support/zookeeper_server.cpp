@@ -90,6 +90,8 @@ void zookeeper_ensemble::start(std::size_t member) {
         "-Djava.net.preferIPv4Stack=true",
         "-Dzookeeper.forceSync=no",
         "-Dzookeeper.preAllocSize=64",
+        "-Dznode.container.checkIntervalMs=300",
+        "-Dznode.container.maxPerMinute=600000",
         "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
         "-cp",
         MORTISE_ZOOKEEPER_CLASSES,
