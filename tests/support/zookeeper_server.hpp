@@ -21,8 +21,8 @@ namespace mortise::test {
 
 /// An ensemble of ZooKeeper servers of the test's own, or one server alone, on free ports of
 /// 127.0.0.1. Ticks are short (100 ms), nothing is synced to the disk, and empty containers are
-/// deleted within 300 ms instead of a minute. It answers when the constructor returns, in about half
-/// a second, and dies with the test.
+/// deleted within 300 ms instead of a minute. It answers when the constructor returns, in about
+/// half a second, and dies with the test.
 ///
 /// @par Threads One at a time: the one that made it, with which the servers die.
 class zookeeper_ensemble {
