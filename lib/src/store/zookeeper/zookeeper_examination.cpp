@@ -13,7 +13,7 @@ namespace mortise::store_detail {
 namespace {
 
 /// How long one server may take to answer all questions.
-constexpr std::chrono::milliseconds patience(5'000);
+constexpr std::chrono::milliseconds probe_patience(5'000);
 
 std::size_t voters_in(const std::string& config) {
     std::istringstream lines(config);
@@ -50,7 +50,7 @@ asio::awaitable<result<std::vector<store_finding>>> zookeeper_views::examine() {
     for (const auto& each : config.servers) {
         const auto probe =
             std::make_shared<server_probe>(link->executor(), link->clock_source(), each);
-        auto asking = probe->ask(std::min(patience, config.connect_max));
+        auto asking = probe->ask(std::min(probe_patience, config.connect_max));
         auto report = co_await std::move(asking);
         facts.servers.push_back(std::move(report));
     }
