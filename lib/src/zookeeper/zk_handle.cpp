@@ -248,6 +248,7 @@ std::chrono::milliseconds zk_handle::timeout() const noexcept {
 }
 
 std::string zk_handle::server() const {
+    const client_turn turn;
     const char* const name = raw_ ? ::zoo_get_current_server(raw_) : nullptr;
     return name ? name : "";
 }
@@ -258,6 +259,7 @@ void zk_handle::close() noexcept {
     if (std::exchange(closed_, true))
         return;
     due_.cancel();
+    const client_turn turn;
     const bool forked = process_.forked();
     int fd = -1;
     int interest = 0;
