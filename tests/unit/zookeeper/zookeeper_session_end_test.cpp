@@ -4,6 +4,7 @@
 #include "support/zookeeper_tree.hpp"
 #include "unit/zookeeper/contest.hpp"
 #include "unit/zookeeper/party.hpp"
+#include "zookeeper/zk_driving.hpp"
 
 #include <gtest/gtest.h>
 
@@ -43,26 +44,32 @@ clientid_t credentials_of(std::int64_t session) {
 bool close_session(const std::string& server, std::int64_t session) {
     constexpr int timeout_ms = 5'000;
     const auto mine = credentials_of(session);
-    auto* const raw =
-        ::zookeeper_init2(server.c_str(), nullptr, timeout_ms, &mine, nullptr, 0, [](const char*) {
-        });
+    // The others' client is on another thread.
+    const auto in_turn = [](const auto& call) {
+        const zookeeper_detail::client_turn turn;
+        return call();
+    };
+    const char* const place = server.c_str();
+    auto* const raw = in_turn([&] {
+        return ::zookeeper_init2(place, nullptr, timeout_ms, &mine, nullptr, 0, [](const char*) {});
+    });
     const bool known =
         eventually([&] {
             int fd = -1;
             int interest = 0;
             timeval most{};
-            ::zookeeper_interest(raw, &fd, &interest, &most);
+            in_turn([&] { return ::zookeeper_interest(raw, &fd, &interest, &most); });
             pollfd ready{fd, 0, 0};
             ready.events |= (interest & ZOOKEEPER_READ) != 0 ? POLLIN : 0;
             ready.events |= (interest & ZOOKEEPER_WRITE) != 0 ? POLLOUT : 0;
             ::poll(&ready, 1, 10);
             int events = (ready.revents & POLLIN) != 0 ? ZOOKEEPER_READ : 0;
             events |= (ready.revents & POLLOUT) != 0 ? ZOOKEEPER_WRITE : 0;
-            ::zookeeper_process(raw, events);
+            in_turn([&] { return ::zookeeper_process(raw, events); });
             return ::zoo_state(raw) == ZOO_CONNECTED_STATE || ::is_unrecoverable(raw) != ZOK;
         }) &&
         ::zoo_state(raw) == ZOO_CONNECTED_STATE;
-    ::zookeeper_close(raw);
+    in_turn([&] { return ::zookeeper_close(raw); });
     return known;
 }
 
