@@ -108,9 +108,9 @@ void zk_handle::on_event(zhandle_t*, int type, int, const char* path, void* cont
         return;
     event.path = path ? path : "";
     self->watch_bytes_ -= std::min(self->watch_bytes_, event.path.size());
-    asio::post(self->strand_, [self, event = std::move(event)] {
-        if (!self->closed_)
-            self->to_.seen(event);
+    self->tell([of = self.get(), event = std::move(event)] {
+        if (!of->closed_)
+            of->to_.seen(event);
     });
 }
 
@@ -128,9 +128,9 @@ void zk_handle::note_state() {
         return;
     renews_ = before == zk_state::connected && now == zk_state::connecting &&
               watch_bytes_ > watch_bytes_max;
-    asio::post(strand_, [self = shared_from_this(), now] {
-        if (!self->closed_)
-            self->to_.changed(now);
+    tell([this, now] {
+        if (!closed_)
+            to_.changed(now);
     });
 }
 
@@ -218,16 +218,42 @@ void zk_handle::wait(int interest) {
         once(writing_, wait_type::wait_write, ZOOKEEPER_WRITE);
 }
 
+// Handlers run before the client is asked what it waits for: what they ask for in turn goes out
+// with that one call.
 void zk_handle::process(int events) {
     if (closed_ || !raw_)
         return;
+    const auto kept = shared_from_this();
+    std::vector<news> all;
+    gathered_ = &all;
     {
         const driving now(this);
         // It answers `ZINVALIDSTATE` without a connection, too: that is no end of the session.
         static_cast<void>(::zookeeper_process(raw_, events));
     }
     note_state();
+    gathered_ = nullptr;
+    const bool pumped_soon = std::exchange(pumping_, true);
+    const bool later = posted_ != 0;
+    for (auto& each : all) {
+        const news next = std::exchange(each, nullptr);
+        if (later)
+            tell(next);
+        else
+            next();
+    }
+    pumping_ = pumped_soon;
     pump();
+}
+
+void zk_handle::tell(news handler) {
+    if (gathered_)
+        return gathered_->push_back(std::move(handler));
+    ++posted_;
+    asio::post(strand_, [self = shared_from_this(), handler = std::move(handler)] {
+        --self->posted_;
+        handler();
+    });
 }
 
 zk_state zk_handle::state() const noexcept {

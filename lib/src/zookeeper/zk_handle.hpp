@@ -159,6 +159,7 @@ public:
 
 private:
     struct call;
+    using news = std::function<void()>;
 
     /// A session of the C client: a new one, or that of `before`. Null: the reason is in `errno`.
     _zhandle* make_raw(_zhandle* before);
@@ -172,6 +173,9 @@ private:
     template <class Start>
     void start(replied then, Start begin);
     void fail_later(replied then, int code);
+    /// Calls this on the strand, after all that was told before: once the client has returned, if
+    /// it is in `process`, else by post.
+    void tell(news handler);
     void pump();
     void pump_soon();
     void process(int events);
@@ -192,9 +196,11 @@ private:
     coro::detail::alarm due_;
     clock::time_point due_at_;
     clock::time_point connecting_since_;
-    std::size_t watch_bytes_ = 0;  ///< In the paths of all watches, or more.
-    bool pumping_ = false;         ///< A pump is on its way.
-    bool renews_ = false;          ///< The connection was lost, with too many watches.
+    std::size_t watch_bytes_ = 0;            ///< In the paths of all watches, or more.
+    std::vector<news>* gathered_ = nullptr;  ///< What is told while the client is in `process`.
+    std::size_t posted_ = 0;                 ///< News that are on their way.
+    bool pumping_ = false;                   ///< A pump is on its way.
+    bool renews_ = false;                    ///< The connection was lost, with too many watches.
     bool reading_ = false;
     bool writing_ = false;
     bool closed_ = false;

@@ -63,20 +63,19 @@ int bytes_in(const std::string& data) noexcept {
 /// An operation that is under way. The client gives it back once, whatever happens.
 struct zk_handle::call {
     call(const std::shared_ptr<zk_handle>& by, replied handler)
-        : of(by), strand(by->strand_), then(std::move(handler)) {}
+        : of(by), then(std::move(handler)) {}
 
     /// Gives the answer, on the strand and not from inside of the client. With the handle, whose
     /// context has ended, all goes that waited for it.
     static void end(const void* data, zk_answer answer) {
         std::unique_ptr<call> mine(static_cast<call*>(const_cast<void*>(data)));
-        if (mine->of.expired())
-            return;
-        asio::post(
-            mine->strand,
-            [then = std::move(mine->then), answer = std::move(answer)]() mutable {
-                then(std::move(answer));
-            }
-        );
+        if (const auto by = mine->of.lock())
+            by->tell(answer_to(std::move(mine->then), std::move(answer)));
+    }
+    static news answer_to(replied then, zk_answer answer) {
+        return [then = std::move(then), answer = std::move(answer)]() mutable {
+            then(std::move(answer));
+        };
     }
     static zk_answer answer_of(int code, const Stat* stat = nullptr) {
         zk_answer answer;
@@ -109,7 +108,6 @@ struct zk_handle::call {
     }
 
     const std::weak_ptr<zk_handle> of;
-    const asio::any_io_executor strand;
     replied then;
     // Of several operations: the client reads and writes here until the answer.
     std::vector<zk_step> steps;
@@ -133,7 +131,7 @@ void zk_handle::start(replied then, Start begin) {
 }
 
 void zk_handle::fail_later(replied then, int code) {
-    asio::post(strand_, [then = std::move(then), code] { then(call::answer_of(code)); });
+    tell(call::answer_to(std::move(then), call::answer_of(code)));
 }
 
 void zk_handle::create(

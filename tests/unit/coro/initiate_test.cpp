@@ -72,6 +72,41 @@ TEST(Completion, RunsOnThePrimitivesExecutorIfTheHandlerHasNone) {
     EXPECT_TRUE(there);
 }
 
+TEST(Completion, HereRunsAtOnceOnTheHandlersExecutorOnly) {
+    using completion = coro::detail::completion<void(int)>;
+    co_world world;
+    const auto own = asio::make_strand(world.context);
+    int got = 0;
+    const auto fresh = [&] { return completion([&](int value) { got = value; }, own); };
+    completion elsewhere = fresh();
+    elsewhere.complete_here(1);
+    EXPECT_FALSE(elsewhere);
+    EXPECT_EQ(got, 0) << "this thread does not run it";
+    world.settle();
+    EXPECT_EQ(got, 1);
+    asio::post(own, [&] {
+        completion here = fresh();
+        here.complete_here(2);
+        EXPECT_FALSE(here);
+        EXPECT_EQ(got, 2);
+    });
+    world.settle();
+    EXPECT_EQ(got, 2);
+}
+
+TEST(Completion, HereDestroysTheHandlerWithItsContextIfItWasPosted) {
+    auto context = std::make_unique<asio::io_context>();
+    auto owned = std::make_shared<int>(0);
+    const std::weak_ptr seen(owned);
+    coro::detail::completion<void()> posted(
+        [owned = std::move(owned)] { FAIL() << "nothing ran the context"; }, context->get_executor()
+    );
+    posted.complete_here();
+    EXPECT_FALSE(seen.expired());
+    context.reset();
+    EXPECT_TRUE(seen.expired());
+}
+
 TEST(Initiate, TakesEveryToken) {
     asio::io_context context;
     coro::event e(context.get_executor());

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/zookeeper/lock_form.hpp"
 
+#include "mortise/coro/detail/with_code.hpp"
+
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/zookeeper/zookeeper_link.hpp"
 
+#include "mortise/coro/detail/initiate.hpp"
+#include "mortise/coro/detail/with_code.hpp"
 #include "store/hex_id.hpp"
 #include "store/store_domain.hpp"
 #include "store/zookeeper/node_names.hpp"
@@ -210,6 +212,28 @@ error_code zookeeper_link::meaning_of(const error_code& failed) {
     default:
         return remember(errc::store_corrupt, "ZooKeeper: " + failed.message());
     }
+}
+
+void zk_reply::come(zk_answer answer) {
+    answer_ = std::move(answer);
+    come_ = true;
+    if (auto waiter = waiting_.take_one())
+        waiter.complete_here(error_code());
+}
+
+void zk_reply::wait(coro::detail::completion<void(error_code)> done, zk_reply* self) {
+    self->waiting_.add(std::move(done));
+}
+
+asio::awaitable<zk_answer> zk_reply::take() {
+    const auto kept = shared_from_this();
+    if (!come_) {
+        auto waiting = coro::detail::async_start<void(error_code)>(
+            strand_, coro::detail::with_code, &zk_reply::wait, this
+        );
+        co_await std::move(waiting);
+    }
+    co_return std::move(answer_);
 }
 
 template <class Send>

@@ -2,7 +2,7 @@
 #ifndef MORTISE_STORE_ZOOKEEPER_ZOOKEEPER_LINK_HPP
 #define MORTISE_STORE_ZOOKEEPER_ZOOKEEPER_LINK_HPP
 
-#include "mortise/coro/detail/with_code.hpp"
+#include "mortise/coro/detail/wait_list.hpp"
 #include "mortise/coro/event.hpp"
 #include "mortise/store/zookeeper.hpp"
 #include "store/link/answer_watch.hpp"
@@ -53,25 +53,21 @@ inline zk_step writing_of(std::string path, std::string data, std::int32_t versi
 /// @par Threads The strand.
 class zk_reply : public std::enable_shared_from_this<zk_reply> {
 public:
-    explicit zk_reply(const asio::any_io_executor& strand) : come_(strand) {}
+    explicit zk_reply(asio::any_io_executor strand) : strand_(std::move(strand)) {}
 
-    void come(zk_answer answer) {
-        answer_ = std::move(answer);
-        come_.set();
-    }
+    /// Who awaits it goes on from inside of this call, so that the next operation is sent before
+    /// the client is asked again what it waits for.
+    void come(zk_answer answer);
 
     /// Awaits the answer. Once.
-    asio::awaitable<zk_answer> take() {
-        const auto kept = shared_from_this();
-        if (!come_.is_set()) {
-            auto waiting = come_.async_wait(coro::detail::with_code);
-            co_await std::move(waiting);
-        }
-        co_return std::move(answer_);
-    }
+    asio::awaitable<zk_answer> take();
 
 private:
-    coro::event come_;
+    static void wait(coro::detail::completion<void(error_code)> done, zk_reply* self);
+
+    const asio::any_io_executor strand_;
+    coro::detail::wait_list<> waiting_;
+    bool come_ = false;
     zk_answer answer_;
 };
 

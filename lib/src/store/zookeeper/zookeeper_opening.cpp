@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // How a session begins: the servers, the store in them, and the node of the session.
+#include "mortise/coro/detail/with_code.hpp"
 #include "store/hex_id.hpp"
 #include "store/store_domain.hpp"
 #include "store/zookeeper/zookeeper_link.hpp"

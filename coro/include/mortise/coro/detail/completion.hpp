@@ -25,8 +25,9 @@ class completion;
 ///
 /// It holds outstanding work on the handler's associated executor (else on the fallback), so that
 /// an `io_context::run()` waits with it. `complete` posts the handler to that executor and never
-/// calls it from inside. A completion that is destroyed instead destroys the handler, and with it
-/// the frame of the coroutine that waits; so does the end of the context (see wait_service).
+/// calls it from inside; `complete_here` may. A completion that is destroyed instead destroys the
+/// handler, and with it the frame of the coroutine that waits; so does the end of the context (see
+/// wait_service).
 ///
 /// @par Threads      Distinct objects: any. It touches the handler's cancellation slot only in
 ///                   `slot()`, which belongs into the initiating call.
@@ -87,6 +88,16 @@ public:
             never.execute(hop(std::move(todo), executor));
         else
             never.execute(std::move(todo));
+    }
+
+    /// Calls the handler at once if this thread runs its executor, else posts it; *this is empty
+    /// afterwards. For a caller that holds nothing and expects anything from the handler.
+    void complete_here(Args... args) {
+        if (second_hop_)
+            return complete(std::move(args)...);
+        MORTISE_ASSERT(handler_);
+        auto executor = std::exchange(executor_, asio::any_io_executor());
+        executor.execute(call(std::exchange(handler_, handler_type()), std::move(args)...));
     }
 
 private:
