@@ -5,6 +5,7 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include <chrono>
@@ -68,6 +69,40 @@ TEST_P(StorePort, ALookTakesNoGrantForTheOneBeforeIt) {
             EXPECT_TRUE(released && *released) << each.name;
         }
         EXPECT_TRUE((co_await alice.port().look(0))->entries.empty());
+    }(h()));
+}
+
+asio::awaitable<void> release_only(peer& by, grant held, std::shared_ptr<coro::event> done) {
+    auto releasing = by.port().release(held);
+    co_await std::move(releasing);
+    done->set();
+}
+
+asio::awaitable<void> ask_only(peer& by, std::string name, std::shared_ptr<coro::event> done) {
+    auto asking = by.ask(std::move(name));
+    co_await std::move(asking);
+    done->set();
+}
+
+TEST_P(StorePort, EndLeavesNothingOfCallsThatAreUnderWay) {
+    h().run([](store_harness& harness) -> asio::awaitable<void> {
+        const auto executor = harness.executor();
+        peer alice(harness, std::chrono::seconds(30));
+        co_await alice.open();
+        const grant held = co_await alice.hold("door");
+        const auto released = std::make_shared<coro::event>(executor);
+        const auto asked = std::make_shared<coro::event>(executor);
+        asio::co_spawn(executor, release_only(alice, held, released), asio::detached);
+        asio::co_spawn(executor, ask_only(alice, "door", asked), asio::detached);
+        auto begun = asio::post(executor, asio::use_awaitable);
+        co_await std::move(begun);
+        EXPECT_FALSE(co_await alice.port().end());
+        EXPECT_EQ(harness.residue(), 0u) << harness.left();
+        for (const auto& each : {released, asked}) {
+            auto waiting = each->async_wait(asio::use_awaitable);
+            co_await std::move(waiting);
+        }
+        EXPECT_EQ(harness.residue(), 0u) << harness.left();
     }(h()));
 }
 

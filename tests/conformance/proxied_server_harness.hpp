@@ -65,8 +65,8 @@ protected:
     /// spoiled.
     virtual bool opens(std::string_view command) const = 0;
 
-    /// Whether a command does nothing when it comes a second time. TCP repeats nothing: others are
-    /// not repeated.
+    /// Whether a command does nothing when it comes a second time. TCP repeats nothing, but clients
+    /// do after a lost answer: that is what others get.
     virtual bool may_come_twice(std::string_view /*command*/) const { return true; }
 
 private:
@@ -93,7 +93,7 @@ private:
         if (how_ == sim::fate::late)
             return deed::late;
         if (how_ == sim::fate::repeated)
-            return type == kind::push || may_come_twice(bytes) ? deed::repeat : deed::pass;
+            return type == kind::push || may_come_twice(bytes) ? deed::repeat : deed::cut_answer;
         return type == kind::push ? deed::swallow : deed::cut;
     }
 

@@ -34,11 +34,12 @@ public:
     }
 
     std::unique_ptr<store> make_store() override { return make_store_at(port()); }
-    /// A store that connects to this port of 127.0.0.1.
-    std::unique_ptr<store> make_store_at(std::uint16_t port) {
+    /// A store that connects to these ports of 127.0.0.1.
+    template <class... Ports>
+    std::unique_ptr<store> make_store_at(Ports... ports) {
         zookeeper_store_config config;
         config.form = form_;
-        config.servers = {{"127.0.0.1", port}};
+        config.servers = {{"127.0.0.1", ports}...};
         config.root = root_;
         config.tick = std::chrono::milliseconds(100);
         return make_detachable(make_zookeeper_store(std::move(config)), line());

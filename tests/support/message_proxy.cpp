@@ -13,6 +13,7 @@
 #include <boost/asio/write.hpp>
 
 #include <array>
+#include <cstdint>
 #include <deque>
 #include <optional>
 #include <set>
@@ -23,6 +24,13 @@ namespace mortise::test {
 namespace {
 
 using tcp = asio::ip::tcp;
+
+/// What becomes of an answer.
+enum class answer_fate : std::uint8_t {
+    passes,
+    is_dropped,
+    ends_the_connection,
+};
 
 struct link {
     link(tcp::socket from, tcp::socket to, std::unique_ptr<message_reader> with)
@@ -37,7 +45,7 @@ struct link {
     tcp::socket client;
     tcp::socket server;
     const std::unique_ptr<message_reader> reader;
-    std::deque<bool> owed;  ///< For each command without an answer, whether its answer is dropped.
+    std::deque<answer_fate> owed;  ///< For each command without an answer.
 };
 
 asio::awaitable<bool> write(tcp::socket& to, std::string bytes) {
@@ -122,10 +130,12 @@ private:
         }
         if (how == deed::swallow)
             piece.bytes = std::move(piece.substitute);
-        on->owed.push_back(false);
+        on->owed.push_back(
+            how == deed::cut_answer ? answer_fate::ends_the_connection : answer_fate::passes
+        );
         on->reader->goes_out(piece);
         if (how == deed::repeat) {
-            on->owed.push_back(true);
+            on->owed.push_back(answer_fate::is_dropped);
             on->reader->goes_out(piece);
             piece.bytes += piece.bytes;
         }
@@ -164,10 +174,12 @@ private:
             if (how == deed::repeat)
                 piece.bytes += piece.bytes;
         } else if (piece.type != piece_kind::other) {
-            const bool dropped = on->owed.front();
+            const auto becomes = on->owed.front();
+            if (becomes == answer_fate::ends_the_connection)
+                co_return false;
             if (piece.type == piece_kind::answer_end)
                 on->owed.pop_front();
-            if (dropped)
+            if (becomes == answer_fate::is_dropped)
                 co_return true;
         } else if (piece.number_at != 0 && self->is_pooler) {
             char& byte = piece.bytes.at(piece.number_at);

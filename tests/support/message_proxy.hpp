@@ -26,10 +26,11 @@ public:
     enum class kind : std::uint8_t { command, push };
     enum class deed : std::uint8_t {
         pass,
-        late,     ///< It is passed on after 2 ms, and all behind it later.
-        cut,      ///< Of a command: it is lost with the connection, after the answers to others.
-        repeat,   ///< It comes twice; the second answer is not passed on.
-        swallow,  ///< Of a push: it does not arrive.
+        late,        ///< It is passed on after 2 ms, and all behind it later.
+        cut,         ///< Of a command: it is lost with the connection, after the answers to others.
+        cut_answer,  ///< Of a command: its answer is lost with the connection.
+        repeat,      ///< It comes twice; the second answer is not passed on.
+        swallow,     ///< Of a push: it does not arrive.
     };
     using judge_function = std::function<deed(kind, std::string_view bytes)>;
 

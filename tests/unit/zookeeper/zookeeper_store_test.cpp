@@ -79,11 +79,13 @@ public:
 
 /// Runs a task with a client at `url`, until both have ended.
 void with_client(
-    const std::string& url, const std::function<asio::awaitable<void>(lock_client&)>& task
+    const std::string& url,
+    const std::function<asio::awaitable<void>(lock_client&)>& task,
+    std::chrono::milliseconds ttl = 2s
 ) {
     asio::io_context context;
     client_config config;
-    config.ttl = 2s;
+    config.ttl = ttl;
     lock_client locks(context.get_executor(), open_store(url), config);
     asio::co_spawn(
         context,
@@ -218,8 +220,8 @@ TEST(ZooKeeperStore, AChangeOfTheNodeBeforeIsTheGrant) {
         const auto folder = place.root + "/locks/door/";
         const auto holder =
             folder + node_prefix(random_id::draw(), 1, lock_mode::exclusive()) + "0000000000";
-        co_await own.async_release();
         EXPECT_FALSE(place.tree.create(holder));
+        co_await own.async_release();
         std::optional<lease> got;
         locks.async_acquire("door", lock_options(), [&](error_code failed, lease held) {
             EXPECT_FALSE(failed) << failed.message();
@@ -243,6 +245,63 @@ TEST(ZooKeeperStore, AChangeOfTheNodeBeforeIsTheGrant) {
             co_await got->async_release();
         EXPECT_FALSE(place.tree.erase(holder));
     });
+}
+
+// Alice and two others are nodes of the test. The one before the request leaves, so that the change
+// of alice's node grants to a request that already knows of somebody behind it.
+TEST(ZooKeeperStore, AHolderThatIsWantedFromTheBeginningHearsOfItsLoss) {
+    constexpr int rounds = 5;  // a slow machine makes one worthless
+    rooted place("wanted");
+    const auto task = [&](lock_client& locks) -> asio::awaitable<void> {
+        const auto time = coro::make_boot_time_source(co_await asio::this_coro::executor);
+        const auto folder = place.root + "/locks/door/";
+        const auto make_node = [&](const char* number) {
+            auto path = folder + node_prefix(random_id::draw(), 1, lock_mode::exclusive()) + number;
+            EXPECT_FALSE(place.tree.create(path));
+            return path;
+        };
+        lease first = co_await locks.async_acquire("door");
+        const auto behind = make_node("2147483600");
+        co_await first.async_release();
+        for (int i = 0; i < rounds; ++i) {
+            const auto alice = make_node("0000000000");
+            const auto other = make_node("0000000001");
+            std::optional<lease> got;
+            locks.async_acquire("door", lock_options(), [&](error_code failed, lease held) {
+                EXPECT_FALSE(failed) << failed.message();
+                got = std::move(held);
+            });
+            constexpr std::size_t all = 4;
+            while (place.queue_of("door").size() != all) {
+                auto pause = coro::sleep_for(*time, 1ms);
+                co_await std::move(pause);
+            }
+            EXPECT_FALSE(place.tree.erase(other));
+            for (const auto end = clock::now() + 20s; !got && clock::now() < end;) {
+                EXPECT_FALSE(place.tree.set(alice, "handed over"));
+                auto pause = coro::sleep_for(*time, 2ms);
+                co_await std::move(pause);
+            }
+            EXPECT_TRUE(got);
+            if (!got)
+                co_return;
+            auto pause = coro::sleep_for(*time, 60ms);
+            co_await std::move(pause);
+            for (const auto& each : place.queue_of("door")) {
+                const auto path = folder + each;
+                if (path != alice && path != behind) {
+                    EXPECT_FALSE(place.tree.erase(path));
+                }
+            }
+            const auto before = clock::now();
+            const auto [why] = co_await got->async_wait_lost(asio::as_tuple(asio::deferred));
+            EXPECT_EQ(why, errc::lease_lost);
+            EXPECT_LT(clock::now() - before, 5s) << "by a watch, not by a heartbeat";
+            EXPECT_FALSE(place.tree.erase(alice));
+        }
+        EXPECT_FALSE(place.tree.erase(behind));
+    };
+    with_client(place.url(), task, 60s);
 }
 
 // Whoever waits for a permit gets that of any holder, not only of the one before it.

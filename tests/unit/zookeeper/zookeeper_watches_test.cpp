@@ -2,16 +2,14 @@
 // A session with many watches, whose connection ends. The C client sets all of them again with one
 // message, and a server that gets a message of more than a megabyte (jute.maxbuffer) hangs up.
 #include "conformance/client_fixture.hpp"
-#include "conformance/zookeeper_harness.hpp"
 #include "mortise/lock_client.hpp"
-#include "support/tcp_relay.hpp"
+#include "unit/zookeeper/relayed_harness.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,16 +18,6 @@ namespace mortise::test::zookeeper_watches_test {
 namespace {
 
 using namespace std::chrono_literals;
-
-/// A harness whose stores connect by a relay.
-class relayed : public zookeeper_harness {
-public:
-    std::unique_ptr<store> make_store() override {
-        return zookeeper_harness::make_store_at(way.port());
-    }
-
-    tcp_relay way{executor(), shared_zookeeper().port()};
-};
 
 /// A name as long as names of locks may be, of characters that take three times the room in the
 /// name of a node.
@@ -56,11 +44,13 @@ public:
 TEST(ZooKeeperManyWatches, ASessionComesBackWithAllOfThem) {
     constexpr std::size_t locks = 750;  // their watches are more than a megabyte
     constexpr std::size_t waits = 75;
-    relayed harness;
+    relayed_harness harness;
+    harness.detour.refuse(true);
     client_config config = config_of(harness);
     config.ttl = 30s;  // on a busy machine a heartbeat waits behind thousands of requests
     lock_client one(harness.executor(), harness.make_store(), config);
-    lock_client other(harness.executor(), harness.make_store_at(shared_zookeeper().port()), config);
+    harness.relays = false;
+    lock_client other(harness.executor(), harness.make_store(), config);
     leases owned;
     leases lent;
     leases waited;

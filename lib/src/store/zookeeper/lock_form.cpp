@@ -13,6 +13,7 @@ namespace mortise::store_detail {
 
 asio::awaitable<error_code> lock_form::end() {
     const auto kept = shared_from_this();
+    end_calls();
     const auto all = leave_all();
     constexpr std::size_t at_once = 64;
     for (std::size_t from = 0; from < all.size(); from += at_once) {

@@ -48,7 +48,14 @@ protected:
         return turns_->take(link_->executor(), std::move(name));
     }
     void count_change() noexcept { ++changes_; }
-    void forget_changes() noexcept { changes_ = 0; }
+    /// Calls that wait for their turn must not begin any more, and nothing has changed since.
+    void end_calls() noexcept {
+        ++ends_;
+        changes_ = 0;
+    }
+    /// How often all calls were ended. A request that finds another number than before, after its
+    /// turn has come, is one of a session that is over, or of a client that stops.
+    std::uint64_t ends() const noexcept { return ends_; }
 
     const std::shared_ptr<zookeeper_link> link_;
 
@@ -70,6 +77,7 @@ private:
 
     const std::shared_ptr<lock_turns> turns_ = std::make_shared<lock_turns>();
     std::uint64_t changes_ = 0;
+    std::uint64_t ends_ = 0;
 };
 
 /// Queues of ephemeral, sequential nodes: all modes, in order (docs/adr/0040).

@@ -87,8 +87,11 @@ answer single_node_locks::answer_of(const own_lock& lock, const own_request& min
 
 asio::awaitable<result<answer>> single_node_locks::request(lock_request wish) {
     const auto kept = self();
+    const auto before = ends();
     auto asking = turn(wish.name);
     const auto mine = co_await std::move(asking);
+    if (before != ends())
+        co_return error_code(errc::outcome_unknown);
     auto deciding = ask(wish);
     auto reply = co_await std::move(deciding);
     if (auto* const known = find(wish.name, wish.id))

@@ -293,7 +293,7 @@ std::vector<zk_change> single_node_locks::clear() {
     }
     locks_.clear();
     breaks_.reset();
-    forget_changes();
+    end_calls();
     return all;
 }
 

@@ -153,7 +153,8 @@ zookeeper_locks::grant_due(std::string name, lock_state state, std::string witho
             if (each.node.session != link_->own_id())
                 continue;
             auto* const mine = find(name, each.node.request);
-            if (!mine || mine->granted || mine->leaving)
+            // Whoever finds its node sees by the next reading that it is granted.
+            if (!mine || mine->granted || mine->leaving || mine->created == 0)
                 continue;
             const bool reads = each.node.mode == lock_mode::shared();
             grant_to(*lock, *mine, reads ? state.phase() : mine->created, each.slot);

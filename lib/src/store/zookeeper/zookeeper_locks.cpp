@@ -77,8 +77,11 @@ result<answer> zookeeper_locks::answer_of(const std::string& name, request_id id
 
 asio::awaitable<result<answer>> zookeeper_locks::request(lock_request wish) {
     const auto kept = self();
+    const auto before = ends();
     auto asking = turn(wish.name);
     const auto mine = co_await std::move(asking);
+    if (before != ends())
+        co_return error_code(errc::outcome_unknown);
     auto deciding = ask(wish);
     auto reply = co_await std::move(deciding);
     if (auto* const known = find(wish.name, wish.id))
@@ -88,6 +91,7 @@ asio::awaitable<result<answer>> zookeeper_locks::request(lock_request wish) {
 
 asio::awaitable<result<answer>> zookeeper_locks::ask(const lock_request& wish) {
     const auto& name = wish.name;
+    const auto before = ends();
     if (!link_->usable())
         co_return link_->meaning_of(zk_code::invalid_state);
     if (auto* const known = find(name, wish.id)) {
@@ -97,7 +101,7 @@ asio::awaitable<result<answer>> zookeeper_locks::ask(const lock_request& wish) {
             co_return failed;
         if (find(name, wish.id))
             co_return answer_of(name, wish.id);
-        if (!link_->usable())
+        if (!link_->usable() || before != ends())
             co_return error_code(errc::outcome_unknown);
     }
     if (!core::sound(wish.mode))
@@ -185,17 +189,26 @@ asio::awaitable<error_code> zookeeper_locks::enter(const std::string& name, requ
     if (!mine)
         co_return errc::outcome_unknown;
     mine->node = last_part(creation.path);
-    mine->created = creation.stat.created;
     if (!state)
         co_return errc::outcome_unknown;  // it is there, but where?
+    // From now on it is judged by what was read: all that is older does not show it.
+    mine->created = creation.stat.created;
+    auto settling = take_place(name, id, *state);
+    co_return co_await std::move(settling);
+}
+
+// Draws the conclusions from a reading of the queue in which a request has its node.
+asio::awaitable<error_code>
+zookeeper_locks::take_place(const std::string& name, request_id id, lock_state state) {
     auto* const lock = find_lock(name);
-    const auto place = state->place_of(mine->node);
-    if (place == state->nodes().size()) {
+    auto* const mine = find(name, id);
+    const auto place = state.place_of(mine->node);
+    if (place == state.nodes().size()) {
         drop(name, id);
         co_return error_code();  // it was broken already
     }
     const auto capacity = mine->mode.capacity();
-    const auto other = capacity != 0 ? state->capacity_before(place) : 0;
+    const auto other = capacity != 0 ? state.capacity_before(place) : 0;
     if (other != 0 && other != capacity) {
         auto leaving = leave(name, id);
         const auto left = co_await std::move(leaving);
@@ -207,7 +220,7 @@ asio::awaitable<error_code> zookeeper_locks::enter(const std::string& name, requ
         if (place == 0)
             grant_to(*lock, *mine, mine->created, 0);
     } else {
-        auto granting = grant_due(name, *state, "");
+        auto granting = grant_due(name, state, "");
         auto granted = co_await std::move(granting);
         if (granted && !*granted) {
             auto advancing = advance(name, "");
@@ -225,6 +238,18 @@ asio::awaitable<error_code> zookeeper_locks::ask_again(const std::string& name, 
     auto finding = find_node(name, id);
     if (const error_code failed = co_await std::move(finding))
         co_return failed;
+    auto* mine = find(name, id);
+    if (mine && !mine->granted) {
+        auto seeing = read(name, mine->mode.capacity() != 0, mine->mode != lock_mode::exclusive());
+        const auto state = co_await std::move(seeing);
+        if (!state)
+            co_return state.error();
+        mine = find(name, id);
+        if (mine && !mine->granted) {
+            auto settling = take_place(name, id, *state);
+            co_return co_await std::move(settling);
+        }
+    }
     judge_all(name);
     co_return error_code();
 }

@@ -105,6 +105,8 @@ private:
     asio::awaitable<result<answer>> ask(const lock_request& wish);
     asio::awaitable<zk_answer> make_node(const std::string& name, request_id id, reading& begun);
     asio::awaitable<error_code> enter(const std::string& name, request_id id);
+    asio::awaitable<error_code>
+    take_place(const std::string& name, request_id id, lock_state state);
     asio::awaitable<error_code> ask_again(const std::string& name, request_id id);
     asio::awaitable<error_code> find_node(const std::string& name, request_id id);
     asio::awaitable<result<bool>> leave(std::string name, request_id id);

@@ -143,14 +143,17 @@ void zookeeper_locks::watch_own_later(const std::string& name, own_request& mine
     });
 }
 
-// Who has got a lock asks who is behind only if it is kept for longer than that.
+// Who has got a lock asks who is behind only if it is kept for longer than that. Who knows of
+// somebody already needs a watch on its own node for that.
 void zookeeper_locks::read_queue_later(const std::string& name, own_request& mine) {
     constexpr std::chrono::milliseconds pause(2);
     mine.will_watch = false;
-    do_later(name, mine, pause, [](auto& self, const auto& of, auto&) {
+    do_later(name, mine, pause, [](auto& self, const auto& of, auto& there) {
         const auto* const lock = self.find_lock(of);
         if (!lock->watched && wants_list(*lock))
             self.refresh(of);
+        else if (there.contended && !there.watched)
+            self.watch_own_later(of, there);
     });
 }
 
@@ -173,7 +176,7 @@ std::vector<zk_change> zookeeper_locks::clear() {
         }
     }
     locks_.clear();
-    forget_changes();
+    end_calls();
     return all;
 }
 
