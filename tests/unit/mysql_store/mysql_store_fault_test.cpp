@@ -67,6 +67,34 @@ private:
     unsigned stale_ = 0;
 };
 
+// Its bell tells of 64 locks with each ring, and its own grants are no changes by others.
+TEST(MysqlStoreFault, AGrantFromItsOwnReleaseIsHeardOfBesideManyLocks) {
+    constexpr int others = 70;
+    mysql_store_world world(shared_mariadb());
+    lock_client one = world.make_client(30s);
+    std::vector<lease> held;
+    world.run([](lock_client& locks, std::vector<lease>& all) -> asio::awaitable<void> {
+        for (int i = 0; i < others; ++i)
+            all.push_back(co_await locks.async_acquire("a" + std::to_string(i)));
+        lock_options reads;
+        reads.mode = lock_mode::shared();
+        all.push_back(co_await locks.async_acquire("z", reads));
+    }(one, held));
+    lease writer;
+    one.async_acquire("z", lock_options(), [&](error_code failed, lease got) {
+        EXPECT_FALSE(failed) << failed.message();
+        writer = std::move(got);
+    });
+    ASSERT_TRUE(world.run_until([&] {
+        return world.value_of("SELECT COUNT(*) FROM mortise_waiter WHERE NOT granted") == "1";
+    }));
+    held.pop_back();
+    EXPECT_TRUE(world.run_until([&] { return writer.held(); }, 20s));
+    world.run([](lock_client& locks) -> asio::awaitable<void> {
+        co_await locks.async_stop();
+    }(one));
+}
+
 TEST(MysqlStoreFault, FiftyClientsMakeTheSameNewName) {
     mysql_store_world world(shared_mariadb());
     std::deque<lock_client> clients;

@@ -130,9 +130,12 @@ bool bell::hear(const std::vector<part_answer>& answers) {
     const auto& locks = state.results[0].rows;
     const auto found = numbers::of(locks.front());
     const auto explained = tell_of_locks(locks);
-    const auto changes = std::min<std::uint64_t>(found.changes - seen_.changes, locks_told);
-    const bool complete = locks.size() < locks_told;
-    push(store_event::kind::look_again, changes - (complete ? std::min(changes, explained) : 0));
+    auto news = std::min<std::uint64_t>(found.changes - seen_.changes, locks_told);
+    if (locks.size() < locks_told)
+        news -= std::min(news, explained);
+    else if (news == 0 && found.rings != seen_.rings)
+        news = 1;  // the session's own grants are counted by the rings alone
+    push(store_event::kind::look_again, news);
     seen_ = found;
     tell_watcher();
     return true;
