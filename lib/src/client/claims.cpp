@@ -277,6 +277,7 @@ void claims::accept(const claim_ptr& claim) {
     if (claim->ends_by_itself())
         end_at(claim);
     granted_.emplace(claim->id, claim);
+    own_.looks.note_grant(claim->id);
     context_.count.add(&client_stats::grants);
     queue_work work;
     core_.locals.table().granted(*claim, work);

@@ -16,7 +16,8 @@ void reconciler::start() {
         return;
     }
     looking_ = true;
-    wanted_ = false;
+    wanted_ = owed_ = false;
+    granted_meanwhile_.clear();
     context_.spawn(run_look(context_.keep()));
 }
 
@@ -26,8 +27,35 @@ void reconciler::start_if_different(const heartbeat& reply, bool quiet) {
         quiet && context_.traits().counts &&
         (reply.grants != granted + own_.claims.unproved().size() ||
          reply.grants + reply.requests != granted + own_.claims.asking().size());
-    if (reply.changes != changes_seen_ || counts_differ || wanted_)
+    if (reply.changes != changes_seen_ || counts_differ || wanted_ || owed_)
         start();
+}
+
+void reconciler::session_lost() noexcept {
+    looking_ = wanted_ = owed_ = false;
+    granted_meanwhile_.clear();
+    unheard_.clear();
+}
+
+void reconciler::note_grant(request_id id) {
+    if (unheard_.erase(id) != 0)
+        owed_ = true;
+    if (looking_)
+        granted_meanwhile_.push_back(id);
+}
+
+// A change that a view counts may be the end of a grant that was not heard of when the look was
+// sent: that look does not judge it, and its change is told by no other. It is no sign of one in
+// most cases, so that the next heartbeat is soon enough.
+void reconciler::note_unjudged(const session_view& view) {
+    const bool news = view.changes != changes_seen_;
+    std::set<request_id> unheard;
+    for (const auto& [id, claim] : own_.claims.asking()) {
+        if (!claim->fsm.at_store() && (news || unheard_.contains(id)))
+            unheard.insert(id);
+    }
+    unheard_ = std::move(unheard);
+    owed_ = owed_ || (news && !granted_meanwhile_.empty());
 }
 
 asio::awaitable<void> reconciler::run_look([[maybe_unused]] std::shared_ptr<const void> kept) {
@@ -75,6 +103,7 @@ reconciler::snapshot reconciler::take_snapshot() const {
 }
 
 void reconciler::compare(const session_view& view, const snapshot& before) {
+    note_unjudged(view);
     changes_seen_ = view.changes;
     std::map<request_id, const session_entry*> seen;
     for (const auto& entry : view.entries)

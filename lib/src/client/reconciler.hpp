@@ -31,7 +31,9 @@ public:
     void start_if_different(const heartbeat& reply, bool quiet);
     /// Asks for a look after the next heartbeat.
     void want() noexcept { wanted_ = true; }
-    void session_lost() noexcept { looking_ = wanted_ = false; }
+    /// Notes that a claim has got its grant.
+    void note_grant(request_id id);
+    void session_lost() noexcept;
     /// Notes the store's count of changes of this session, as it was told with a view.
     void note_changes(std::uint64_t changes) noexcept { changes_seen_ = changes; }
 
@@ -49,11 +51,16 @@ private:
     snapshot take_snapshot() const;
     void compare(const session_view& view, const snapshot& before);
     void compare(const session_entry& entry, const snapshot& before);
+    void note_unjudged(const session_view& view);
     asio::awaitable<void> run_look(std::shared_ptr<const void> kept);
 
     bool looking_ = false;
     bool wanted_ = false;
+    bool owed_ = false;  ///< A look with the next heartbeat, for grants that none has judged.
     std::uint64_t changes_seen_ = 0;
+    std::vector<request_id> granted_meanwhile_;  ///< Since the look that is under way was sent.
+    /// Requests without an answer when a look was heard that counted a change.
+    std::set<request_id> unheard_;
 };
 
 }  // namespace mortise::detail

@@ -20,7 +20,8 @@ struct edited_line {
 
     bool remote = false;  ///< It says that it is at a server.
     bool hold_events = false;
-    bool hold_looks = false;  ///< The question is asked, and does not reach the store yet.
+    bool hold_looks = false;    ///< The question is asked, and does not reach the store yet.
+    bool hold_answers = false;  ///< Requests reach the store, and their answers do not come yet.
     /// While true: requests that are sent while this is set get no answer, and then an error.
     std::shared_ptr<bool> hold_requests;
     bool hold_withdrawals = false;  ///< They are sent, and do not reach the store yet.
@@ -94,7 +95,8 @@ public:
     }
     asio::awaitable<error_code> end() override { return inner_->end(); }
     asio::awaitable<result<answer>> request(lock_request request) override {
-        const auto hold = line_->hold_requests;
+        const auto line = line_;
+        const auto hold = line->hold_requests;
         const auto time = time_;
         if (std::exchange(line_->free_grants, false)) {
             const auto seen = co_await inner_->look(0);
@@ -113,6 +115,8 @@ public:
             co_await time->async_wait_until(time->now() + std::chrono::milliseconds(1));
         if (hold)
             co_return error_code(errc::outcome_unknown);
+        while (line->hold_answers)
+            co_await time->async_wait_until(time->now() + std::chrono::milliseconds(1));
         co_return reply;
     }
     asio::awaitable<error_code> withdraw(std::string name, request_id id) override {

@@ -67,6 +67,33 @@ TEST_F(StaleWord, APushToARequestThatTheStoreForgotGrantsNothingToTheNextOne) {
     EXPECT_GT(of_bob.held.token().value, before.value);
 }
 
+// The look that the break asks for does not judge what bob has not heard of, and nothing asks for
+// another one.
+TEST_F(StaleWord, AGrantThatIsBrokenBeforeItsAnswerIsLostWithTheNextHeartbeat) {
+    line->edit_traits = [](store_traits& traits) { traits.counts = false; };
+    lock_client alice = world.client();
+    lock_client bob = edited();
+    const lease window = world.acquire(bob, "window");
+    line->hold_answers = true;
+    acquire_outcome of_bob;
+    bob.async_acquire("door", lock_options(), client_world::record(of_bob));
+    world.pass(1ms);
+    const auto looks = bob.stats().looks;
+    bool broken = false;
+    alice.async_break("door", holder_of(alice, "door"), "", [&](error_code, bool done) {
+        broken = done;
+    });
+    ASSERT_TRUE(world.run_until([&] { return broken && bob.stats().looks > looks; }));
+    const lease of_alice = world.acquire(alice, "door");
+    line->hold_answers = false;
+    ASSERT_TRUE(world.run_until([&] { return of_bob.done; }));
+    world.pass(2s);  // a heartbeat
+    EXPECT_FALSE(of_bob.held.held()) << "two hold the lock";
+    EXPECT_EQ(of_bob.held.check(), errc::lease_lost);
+    EXPECT_TRUE(of_alice.held());
+    EXPECT_TRUE(window.held());
+}
+
 TEST_F(StaleWord, AGrantThatTheStoreForgotBeforeItsProofIsNotDelivered) {
     lock_client alice = world.client();
     lock_client bob = edited();
