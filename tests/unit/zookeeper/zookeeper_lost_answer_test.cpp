@@ -2,21 +2,17 @@
 // A server has done what was asked, and its answer is lost with the connection, or late.
 #include "conformance/client_fixture.hpp"
 #include "conformance/peer.hpp"
-#include "mortise/coro/event.hpp"
 #include "mortise/lock_client.hpp"
 #include "support/print.hpp"
 #include "unit/zookeeper/relayed_harness.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <optional>
-#include <string>
 #include <utility>
 
 namespace mortise::test::zookeeper_lost_answer_test {

@@ -87,6 +87,7 @@ void with_client(
     client_config config;
     config.ttl = ttl;
     lock_client locks(context.get_executor(), open_store(url), config);
+    bool ended = false;
     asio::co_spawn(
         context,
         [&]() -> asio::awaitable<void> {
@@ -94,12 +95,14 @@ void with_client(
             co_await std::move(running);
             co_await locks.async_stop();
         },
-        [](std::exception_ptr thrown) {
+        [&](std::exception_ptr thrown) {
+            ended = true;
             if (thrown)
                 std::rethrow_exception(thrown);
         }
     );
-    context.run_for(60s);
+    context.run_for(120s);
+    EXPECT_TRUE(ended) << locks.explain();
 }
 
 TEST(ZooKeeperStore, OpensByAUrlAndMakesARootOfSeveralParts) {
@@ -296,7 +299,7 @@ TEST(ZooKeeperStore, AHolderThatIsWantedFromTheBeginningHearsOfItsLoss) {
             const auto before = clock::now();
             const auto [why] = co_await got->async_wait_lost(asio::as_tuple(asio::deferred));
             EXPECT_EQ(why, errc::lease_lost);
-            EXPECT_LT(clock::now() - before, 5s) << "by a watch, not by a heartbeat";
+            EXPECT_LT(clock::now() - before, 10s) << "by a watch, not by a heartbeat";
             EXPECT_FALSE(place.tree.erase(alice));
         }
         EXPECT_FALSE(place.tree.erase(behind));
