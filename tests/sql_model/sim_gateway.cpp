@@ -138,11 +138,25 @@ asio::awaitable<result<sql_left>> sim_gateway::withdraw(
 
 asio::awaitable<result<sql_lock>>
 sim_gateway::load(sql_actor actor, std::string name, store_detail::row_lock mode) {
-    const std::uint64_t locker = mode == store_detail::row_lock::taken ? locker_ : 0;
-    return ask<sql_lock>([actor, name = std::move(name), locker](sim_database& at) {
-        at.counts().row_locks += locker != 0 ? 1u : 0u;
+    if (mode == store_detail::row_lock::taken)
+        return load_locked(actor, std::move(name));
+    return ask<sql_lock>([actor, name = std::move(name)](sim_database& at) {
+        return at.tables().load(at.now(), actor, name, 0);
+    });
+}
+
+// A second one of the same lock ends the connection of the first one.
+asio::awaitable<result<sql_lock>> sim_gateway::load_locked(sql_actor actor, std::string name) {
+    const auto kept = shared_from_this();
+    const auto mine = row_loads_[name] = ++row_load_;
+    auto asking = ask<sql_lock>([actor, name, locker = locker_](sim_database& at) {
+        ++at.counts().row_locks;
         return at.tables().load(at.now(), actor, name, locker);
     });
+    auto loaded = co_await std::move(asking);
+    if (row_loads_.at(name) != mine)
+        co_return error_code(errc::outcome_unknown);
+    co_return loaded;
 }
 
 asio::awaitable<result<bool>> sim_gateway::store(sql_lock_change change) {

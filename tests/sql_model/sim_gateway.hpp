@@ -6,7 +6,9 @@
 #include "sql_model/sim_sql.hpp"
 #include "store/sql/sql_gateway.hpp"
 
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -84,6 +86,8 @@ private:
     template <class R>
     asio::awaitable<result<R>> ask(work<R> transaction);
     asio::awaitable<error_code> acknowledged(std::function<error_code(sim_database&)> change);
+    asio::awaitable<result<store_detail::sql_lock>>
+    load_locked(store_detail::sql_actor actor, std::string name);
     sql_tables::notify_function listener();
 
     sim::process& self_;
@@ -91,6 +95,8 @@ private:
     const clock::duration call_max_;
     const std::uint64_t locker_;
     push_function pushed_;
+    std::map<std::string, std::uint64_t> row_loads_;  ///< The newest one of each lock.
+    std::uint64_t row_load_ = 0;
 };
 
 }  // namespace mortise::sql_model

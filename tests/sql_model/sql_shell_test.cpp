@@ -36,6 +36,12 @@ public:
         ++start_.generation;
         self.spawn(opens());
     }
+    void begin_another_session() {
+        start_.id = random_id::draw();
+        start_.generation = 0;
+        opened = false;
+        open();
+    }
     void ask(std::string name, request_id id, lock_mode mode = {}) {
         lock_request wanted;
         wanted.name = std::move(name);
@@ -363,6 +369,46 @@ TEST_F(SqlShell, WhoLosesThreeTimesLocksTheRow) {
     EXPECT_EQ(alice.answers[0]->type, answer::kind::granted);
     EXPECT_EQ(transactions(), 8u) << "four times load and store";
     EXPECT_EQ(server_.row_locks(), 1u);
+}
+
+// Its reaper is at work at the lock that it asks for, and both lock the row.
+TEST_F(SqlShell, AClientGivesUpNoRowLockOfItsOwn) {
+    user& alice = add("alice");
+    user& bob = add("bob");
+    alice.ask("door", 1, lock_mode::shared());
+    ASSERT_TRUE(until([&] { return alice.answers.size() == 1; }));
+    alice.self.pause();
+    for (int i = 0; i < 3; ++i) {
+        bob.beat();
+        world_.run_for(900ms);
+    }
+    const auto before = server_.row_locks();
+    server_.lose_writes(20);
+    bob.beat();
+    bob.ask("door", 1, lock_mode::shared());
+    ASSERT_TRUE(until([&] { return bob.answers.size() == 1; }));
+    EXPECT_TRUE(bob.answers[0]) << bob.answers[0].error().message();
+    EXPECT_TRUE(until([&] { return server_.sessions() == 1; }));
+    EXPECT_EQ(server_.parties(), 1u);
+    EXPECT_GT(server_.row_locks(), before + 10);
+}
+
+// The first request takes so long that the session ends meanwhile, and the second one waits for it.
+TEST_F(SqlShell, ACallThatWaitedForItsTurnIsNotCarriedOutInTheNextSession) {
+    user& alice = add("alice");
+    server_.lose_writes(20);
+    alice.ask("door", 1, lock_mode::shared());
+    alice.ask("door", 2, lock_mode::shared());
+    alice.begin_another_session();
+    ASSERT_TRUE(until([&] { return alice.opened; }));
+    ASSERT_TRUE(alice.answers.empty());
+    ASSERT_TRUE(until([&] { return alice.answers.size() == 2; }));
+    ASSERT_FALSE(alice.answers[1]);
+    EXPECT_EQ(alice.answers[1].error(), errc::outcome_unknown);
+    EXPECT_LE(server_.parties(), 1u) << "the first one, in the session that it was asked for";
+    alice.end();
+    EXPECT_TRUE(until([&] { return alice.ended; }));
+    EXPECT_LE(server_.parties(), 1u);
 }
 
 TEST_F(SqlShell, ADeadSessionIsReapedLockByLockAndForgotten) {

@@ -41,6 +41,14 @@ asio::awaitable<error_code> lock_runner::run(std::string name, party by, operati
     }
 }
 
+asio::awaitable<error_code> lock_runner::run_for_nobody(std::string name, operation work) {
+    const auto link = link_;
+    auto asking = link->turn(name);
+    const auto turn = co_await std::move(asking);
+    auto running = run(std::move(name), party(), std::move(work));
+    co_return co_await std::move(running);
+}
+
 // A session that was over when the lock was loaded may be alive again: then it stays, and the next
 // load shows that.
 asio::awaitable<error_code> lock_runner::mark(std::set<core::session_key> found_dead) {

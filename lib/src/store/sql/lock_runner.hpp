@@ -34,8 +34,11 @@ public:
 
     explicit lock_runner(std::shared_ptr<sql_link> link) : link_(std::move(link)) {}
 
+    /// For a party that has the turn at the lock: the row lock of a client is one for each lock.
     /// @par Errors Those of the gateway.
     asio::awaitable<error_code> run(std::string name, party by, operation work);
+    /// Runs an operation in the name of nobody, in a turn of its own.
+    asio::awaitable<error_code> run_for_nobody(std::string name, operation work);
 
 private:
     asio::awaitable<error_code> mark(std::set<core::session_key> found_dead);

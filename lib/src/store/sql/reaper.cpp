@@ -113,7 +113,7 @@ asio::awaitable<error_code> reaper::free_portion(core::session_key key, bool& le
             std::size_t budget = std::numeric_limits<std::size_t>::max();
             engine.reap(key, budget);
         };
-        auto running = runner_.run(name, {}, std::move(free));
+        auto running = runner_.run_for_nobody(name, std::move(free));
         if (const error_code failed = co_await std::move(running))
             co_return failed;
     }
@@ -125,7 +125,7 @@ asio::awaitable<error_code> reaper::expire(std::string name) {
         std::size_t budget = std::numeric_limits<std::size_t>::max();
         engine.expire(budget);
     };
-    return runner_.run(std::move(name), {}, std::move(end));
+    return runner_.run_for_nobody(std::move(name), std::move(end));
 }
 
 // Each session grants on the locks that it waits for: together these are all.
@@ -142,7 +142,7 @@ asio::awaitable<error_code> reaper::advance_own() {
         lock_runner::operation grant = [name](core::lock_engine& engine, loaded_rows&) {
             engine.advance(name);
         };
-        auto running = runner_.run(name, {}, std::move(grant));
+        auto running = runner_.run_for_nobody(name, std::move(grant));
         if (const error_code failed = co_await std::move(running))
             co_return failed;
     }

@@ -278,7 +278,8 @@ public:
 
     /// Reads a lock, in one snapshot. @par Errors `session_lost` if the actor is not alive.
     /// With `row_lock::taken` the row is made first if there is none, and `database_busy` says that
-    /// another client had it for too long.
+    /// another client had it for too long. One `load` with it is under way at a lock: a second one
+    /// of the same client gives the first one up.
     virtual asio::awaitable<result<sql_lock>>
     load(sql_actor actor, std::string name, row_lock mode) = 0;
 

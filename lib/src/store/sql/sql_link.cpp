@@ -80,6 +80,16 @@ asio::awaitable<result<resumed>> sql_link::prove() {
     co_return reply;
 }
 
+asio::awaitable<result<lock_turn>> sql_link::session_turn(std::string name) {
+    const auto kept = shared_from_this();
+    const auto meant = session().id;
+    auto asking = turn(std::move(name));
+    auto mine = co_await std::move(asking);
+    if (session().id != meant)
+        co_return error_code(errc::outcome_unknown);
+    co_return result<lock_turn>(std::move(mine));
+}
+
 asio::awaitable<error_code>
 sql_link::of_session(std::uint64_t used, asio::awaitable<error_code> call) {
     const auto kept = shared_from_this();

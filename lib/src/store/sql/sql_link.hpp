@@ -53,6 +53,10 @@ public:
     asio::awaitable<lock_turn> turn(std::string name) {
         return turns_->take(strand(), std::move(name));
     }
+    /// The same for a call of the session: it must not be carried out for another one, which would
+    /// have what nobody asked it for.
+    /// @par Errors `outcome_unknown`: another session has begun meanwhile.
+    asio::awaitable<result<lock_turn>> session_turn(std::string name);
 
     const asio::any_io_executor& executor() const noexcept { return strand(); }
     asio::awaitable<bool> settled() { return settle(); }

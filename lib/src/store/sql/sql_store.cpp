@@ -73,8 +73,10 @@ public:
     }
 
     asio::awaitable<result<answer>> request(lock_request request) override {
-        auto asking = link_->turn(request.name);
+        auto asking = link_->session_turn(request.name);
         const auto turn = co_await std::move(asking);
+        if (!turn)
+            co_return turn.error();
         auto deciding = decide(request);
         const auto reply = co_await std::move(deciding);
         ways_.note(request, reply);
@@ -82,8 +84,10 @@ public:
     }
 
     asio::awaitable<error_code> withdraw(std::string name, request_id id) override {
-        auto asking = link_->turn(name);
+        auto asking = link_->session_turn(name);
         const auto turn = co_await std::move(asking);
+        if (!turn)
+            co_return turn.error();
         auto trying = ways_.withdraw(name, id);
         const auto done = co_await std::move(trying);
         if (!done)
@@ -98,8 +102,10 @@ public:
     }
 
     asio::awaitable<result<bool>> release(grant held) override {
-        auto asking = link_->turn(held.name);
+        auto asking = link_->session_turn(held.name);
         const auto turn = co_await std::move(asking);
+        if (!turn)
+            co_return turn.error();
         auto trying = ways_.release(held);
         const auto found = co_await std::move(trying);
         if (!found)
@@ -152,17 +158,18 @@ public:
     }
 
     asio::awaitable<result<token_range>> draw(grant held) override {
-        auto asking = link_->turn(held.name);
+        auto asking = link_->session_turn(held.name);
         const auto turn = co_await std::move(asking);
+        if (!turn)
+            co_return turn.error();
         const auto slot = held.token.domain.slot_in(link_->domain());
         if (!slot)
             co_return error_code(errc::lease_lost);
         result<std::uint64_t> base = error_code(errc::lease_lost);
+        const auto own = link_->actor().key;
         lock_runner::operation work = [&](core::lock_engine& engine, loaded_rows&) {
             base = engine.draw(
-                link_->actor().key,
-                {held.name, held.id, held.token.value, *slot},
-                store_detail::bases_drawn
+                own, {held.name, held.id, held.token.value, *slot}, store_detail::bases_drawn
             );
         };
         auto running = run(held.name, 0, std::move(work));
@@ -227,7 +234,7 @@ public:
             rows.note_break(std::move(record));
         };
         lock_runner runner(link_);
-        auto running = runner.run(order.name, {}, std::move(work));
+        auto running = runner.run_for_nobody(order.name, std::move(work));
         if (const error_code failed = co_await std::move(running))
             co_return failed;
         co_return broken;
@@ -258,8 +265,9 @@ private:
         if (*found)
             co_return **found;
         result<answer> reply = answer();
+        const auto own = link_->actor().key;
         lock_runner::operation work = [&](core::lock_engine& engine, loaded_rows&) {
-            reply = engine.request(link_->actor().key, request);
+            reply = engine.request(own, request);
         };
         auto running = run(request.name, request.id, std::move(work));
         if (const error_code failed = co_await std::move(running))
@@ -270,8 +278,9 @@ private:
     }
 
     asio::awaitable<error_code> withdraw_generally(std::string name, request_id id) {
+        const auto own = link_->actor().key;
         lock_runner::operation work = [&](core::lock_engine& engine, loaded_rows&) {
-            engine.withdraw(link_->actor().key, name, id);
+            engine.withdraw(own, name, id);
         };
         auto running = run(name, 0, std::move(work));
         co_return co_await std::move(running);
@@ -282,10 +291,10 @@ private:
         if (!slot)
             co_return false;
         bool released = false;
+        const auto own = link_->actor().key;
         lock_runner::operation work = [&](core::lock_engine& engine,
                                           [[maybe_unused]] loaded_rows& rows) {
-            released =
-                engine.release(link_->actor().key, {held.name, held.id, held.token.value, *slot});
+            released = engine.release(own, {held.name, held.id, held.token.value, *slot});
             if (MORTISE_PLANTED(release_without_compare) && !released) {
                 for (const auto& holder : rows.holders(held.name))
                     engine.release(
@@ -299,7 +308,8 @@ private:
         co_return released;
     }
 
-    // Runs an operation of the session.
+    // Runs an operation of the session of now: another one may have begun by the time that it reads
+    // the lock.
     asio::awaitable<error_code>
     run(std::string name, request_id answered, lock_runner::operation work) {
         lock_runner::party by;

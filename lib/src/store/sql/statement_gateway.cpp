@@ -319,23 +319,25 @@ statement_gateway::load_locked(sql_actor actor, std::string name) {
             ask<sql_lock>(on, server_->load(actor, name, row_lock::taken), std::move(read));
         loaded = co_await std::move(asking);
     }
-    if (loaded)
-        co_return loaded;
-    hang_up(on);
-    const auto mine = row_locks_.find(name);
-    if (mine != row_locks_.end() && mine->second == on)
-        row_locks_.erase(mine);
+    if (!loaded)
+        give_up_row(name, on);
     co_return loaded;
+}
+
+void statement_gateway::give_up_row(const std::string& name, const line_ptr& on) noexcept {
+    hang_up(on);
+    const auto known = row_locks_.find(name);
+    if (known != row_locks_.end() && known->second == on)
+        row_locks_.erase(known);
 }
 
 asio::awaitable<result<bool>> statement_gateway::store(sql_lock_change change) {
     const auto kept = shared_from_this();
-    const auto locked = row_locks_.extract(change.name);
-    if (!locked.empty()) {
-        const auto on = locked.mapped();
+    if (const auto locked = row_locks_.find(change.name); locked != row_locks_.end()) {
+        const auto on = locked->second;
         auto asking = ask<bool>(on, server_->store(change, row_lock::taken), &read_written);
         auto reply = co_await std::move(asking);
-        hang_up(on);
+        give_up_row(change.name, on);
         co_return reply;
     }
     auto message = server_->store(change, row_lock::none);

@@ -98,6 +98,7 @@ private:
     asio::awaitable<result<R>> ask_briefly(sql_message message, reader<R> read, R missed);
     asio::awaitable<error_code> tell(sql_message message, bool needs_row);
     asio::awaitable<result<sql_lock>> load_locked(sql_actor actor, std::string name);
+    void give_up_row(const std::string& name, const line_ptr& on) noexcept;
 
     const std::unique_ptr<sql_server> server_;
     asio::any_io_executor strand_;
