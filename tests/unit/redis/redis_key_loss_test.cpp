@@ -3,6 +3,7 @@
 #include "mortise/coro/time_source.hpp"
 #include "support/eventually.hpp"
 #include "support/machine_delay.hpp"
+#include "support/proxy_thread.hpp"
 #include "support/redis_server.hpp"
 #include "support/redis_user.hpp"
 
@@ -15,6 +16,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -214,6 +216,72 @@ TEST(RedisKeyLoss, ASessionThatBeginsAnewHearsNothingOfWhatTheOneBeforeWaitedFor
                1;
     }));
     EXPECT_EQ(channels(), 1u) << "a holder of \"door\" would believe that it is waited for";
+}
+
+/// A store whose command or answer is lost once, with the connection.
+class RedisKeyLossAtEnd : public testing::Test {
+protected:
+    RedisKeyLossAtEnd() : proxy_(server_.port()) {
+        redis_store_config config;
+        config.server.port = proxy_.port();
+        config.form = redis_form::single_key;
+        asked_.emplace(config);
+        session_start session;
+        session.id = random_id::draw();
+        session.generation = 1;
+        session.ttl = 60s;
+        EXPECT_TRUE(asked_->outcome((**asked_).resume(session)));
+        wish_.id = 1;
+        wish_.name = "door";
+    }
+
+    result<answer> request() { return asked_->outcome((**asked_).request(wish_)); }
+    error_code withdraw() { return asked_->outcome((**asked_).withdraw(wish_.name, wish_.id)); }
+    void order(proxy_deed::kind deed) {
+        proxy_.run([=](redis_proxy& at) {
+            at.at(redis_proxy::kind::command, 1, proxy_deed::of(deed));
+        });
+    }
+    bool key_exists() { return server_.connect().command({"EXISTS", "door"}).number == 1; }
+    bool ends() {
+        return eventually([&] { return !asked_->outcome((**asked_).end()); });
+    }
+
+private:
+    const redis_server server_;
+    proxy_thread proxy_;
+    std::optional<bare_store> asked_;
+    lock_request wish_;
+};
+
+TEST_F(RedisKeyLossAtEnd, ARequestWhoseAnswerIsLostIsFreed) {
+    order(proxy_deed::kind::cut_answer);
+    ASSERT_EQ(request().error(), errc::outcome_unknown);
+    ASSERT_TRUE(key_exists());
+    ASSERT_TRUE(ends());
+    EXPECT_FALSE(key_exists());
+}
+
+TEST_F(RedisKeyLossAtEnd, ARequestThatIsRepeatedIsGrantedAndFreed) {
+    order(proxy_deed::kind::cut_answer);
+    ASSERT_EQ(request().error(), errc::outcome_unknown);
+    result<answer> reply = error_code(errc::store_unavailable);
+    ASSERT_TRUE(eventually([&] {
+        reply = request();
+        return reply.has_value();
+    }));
+    EXPECT_EQ(reply->type, answer::kind::granted);
+    ASSERT_TRUE(ends());
+    EXPECT_FALSE(key_exists());
+}
+
+TEST_F(RedisKeyLossAtEnd, AWithdrawalThatIsLostIsMadeUpFor) {
+    ASSERT_TRUE(request());
+    order(proxy_deed::kind::cut);
+    ASSERT_TRUE(withdraw());
+    ASSERT_TRUE(key_exists());
+    ASSERT_TRUE(ends());
+    EXPECT_FALSE(key_exists());
 }
 
 }  // namespace

@@ -83,7 +83,7 @@ session_view single_key_entries::view(clock::time_point now) const {
     session_view seen;
     seen.changes = changes_;
     for (const auto& [id, entry] : entries_) {
-        if (entry.at == stage::asking || entry.at == stage::leaving)
+        if (entry.at != stage::waiting && entry.at != stage::held)
             continue;
         session_entry shown;
         shown.id = id;

@@ -15,10 +15,11 @@ namespace mortise::store_detail {
 /// A request or a grant of a session in the single-key form.
 struct single_key_entry {
     enum class stage : std::uint8_t {
-        asking,   ///< Its first attempt is not answered yet.
-        waiting,  ///< Stands in the line of its lock.
+        asking,      ///< Its first attempt is not answered yet.
+        unanswered,  ///< The answer was lost: it is asked for again, or withdrawn.
+        waiting,     ///< Stands in the line of its lock.
         held,
-        leaving,  ///< Its release has begun.
+        leaving,  ///< Its release or its withdrawal has begun.
     };
 
     single_key_entry() = default;

@@ -86,12 +86,16 @@ asio::awaitable<result<answer>> single_key_link::request(lock_request request) {
     if (request.mode.type() != lock_mode::kind::exclusive ||
         request.hold_max != std::chrono::milliseconds::max())
         co_return error_code(errc::unsupported);
-    if (const auto* const known = entries_.find(request.id))
+    const auto* const known = entries_.find(request.id);
+    const bool repeated = known != nullptr && known->at == stage::unanswered;
+    if (known != nullptr && !repeated)
         co_return single_key_entries::again(*known);
     if (!wire())
         co_return error_code(errc::store_unavailable);
     const auto others_until = lines_.gave_way_until(request.name);
-    if (!lines_.contains(request.name) && (!request.queue || others_until <= now())) {
+    const bool may_take =
+        !lines_.contains(request.name) && (!request.queue || others_until <= now());
+    if (repeated || may_take) {
         auto trying = first_attempt(std::move(request));
         co_return co_await std::move(trying);
     }
@@ -107,12 +111,18 @@ asio::awaitable<result<answer>> single_key_link::first_attempt(lock_request requ
     const auto kept = shared_from_this();
     const auto meant = session().id;
     const bool plainly = entries_.is_newest(request.id) && tokens_.empty();
-    entries_.add(request.id, request.name).maybe_set = true;
+    single_key_entry& asked = entries_.add(request.id, request.name);
+    asked.at = stage::asking;
+    asked.maybe_set = true;
     auto taking = take(request.name, request.id, plainly);
     const auto reply = co_await std::move(taking);
     single_key_entry* const entry = session().id == meant ? entries_.find(request.id) : nullptr;
-    if (entry == nullptr)  // Withdrawn: single_key_free is sent behind it.
+    if (entry == nullptr || entry->at != stage::asking)  // Withdrawn: it is freed behind this.
         co_return error_code(errc::outcome_unknown);
+    if (!reply && reply.error() == errc::outcome_unknown) {
+        entry->at = stage::unanswered;
+        co_return reply.error();
+    }
     if (!reply) {
         entries_.erase(request.id);
         co_return reply.error();
@@ -209,16 +219,33 @@ asio::awaitable<error_code> single_key_link::withdraw(std::string name, request_
     const auto kept = shared_from_this();
     const auto* const entry = entries_.find(id);
     const bool nowhere = entry != nullptr && !entry->maybe_set;
-    entries_.erase(id);
     lines_.leave(id, name);
-    if (nowhere)
+    if (nowhere) {
+        entries_.erase(id);
         co_return error_code();
+    }
+    single_key_entry& leaving = entries_.add(id, name);
+    leaving.at = stage::leaving;
+    leaving.maybe_set = true;
+    auto freeing = free(std::move(name), id);
+    const auto freed = co_await std::move(freeing);
+    co_return freed ? error_code() : freed.error();
+}
+
+// Frees the key if the request has it, and forgets the request then. Without an answer it stays
+// known: the end of the session frees it.
+asio::awaitable<result<bool>> single_key_link::free(std::string name, request_id id) {
+    const auto meant = session().id;
     std::vector<std::string> arguments;
     arguments.push_back(key_of(name));
     arguments.push_back(id_of(id));
     auto freeing = evaluate(wire(), redis_script::single_key_free, std::move(arguments));
     const auto reply = co_await std::move(freeing);
-    co_return reply ? error_code() : reply.error();
+    if (!reply)
+        co_return reply.error();
+    if (session().id == meant)
+        entries_.erase(id);
+    co_return reply->number > 0;
 }
 
 asio::awaitable<result<bool>> single_key_link::release(grant held) {
@@ -229,15 +256,8 @@ asio::awaitable<result<bool>> single_key_link::release(grant held) {
     entry->at = stage::leaving;
     if (entry->contended)
         lines_.give_way(held.name);
-    std::vector<std::string> arguments;
-    arguments.push_back(key_of(held.name));
-    arguments.push_back(id_of(held.id));
-    auto freeing = evaluate(wire(), redis_script::single_key_free, std::move(arguments));
-    const auto reply = co_await std::move(freeing);
-    if (!reply)
-        co_return reply.error();
-    entries_.erase(held.id);
-    co_return reply->number > 0;
+    auto freeing = free(std::move(held.name), held.id);
+    co_return co_await std::move(freeing);
 }
 
 asio::awaitable<result<heartbeat>> single_key_link::beat() {

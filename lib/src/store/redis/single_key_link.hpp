@@ -81,6 +81,7 @@ private:
     asio::awaitable<result<single_key_attempt>> take(std::string name, request_id id, bool plainly);
     asio::awaitable<result<single_key_attempt>> take_by_script(std::string name, request_id id);
     asio::awaitable<result<answer>> first_attempt(lock_request request);
+    asio::awaitable<result<bool>> free(std::string name, request_id id);
     asio::awaitable<error_code> renew(wire_ptr by);
     error_code judge_renewed(const std::vector<request_id>& ids, const redis_value& reply);
     asio::awaitable<error_code> free_all(std::vector<request_id> ids);
