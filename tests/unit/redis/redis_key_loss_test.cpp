@@ -242,6 +242,11 @@ protected:
             at.at(redis_proxy::kind::command, 1, proxy_deed::of(deed));
         });
     }
+    bool beats() { return asked_->outcome((**asked_).beat(0)).has_value(); }
+    void let_run_scripts(bool may) {
+        const std::string sign = may ? "+" : "-";
+        server_.connect().command({"ACL", "SETUSER", "default", sign + "eval", sign + "evalsha"});
+    }
     bool key_exists() { return server_.connect().command({"EXISTS", "door"}).number == 1; }
     bool ends() {
         return eventually([&] { return !asked_->outcome((**asked_).end()); });
@@ -271,6 +276,18 @@ TEST_F(RedisKeyLossAtEnd, ARequestThatIsRepeatedIsGrantedAndFreed) {
         return reply.has_value();
     }));
     EXPECT_EQ(reply->type, answer::kind::granted);
+    ASSERT_TRUE(ends());
+    EXPECT_FALSE(key_exists());
+}
+
+TEST_F(RedisKeyLossAtEnd, ARequestThatIsRefusedWhenItIsRepeatedIsFreed) {
+    order(proxy_deed::kind::cut_answer);
+    ASSERT_EQ(request().error(), errc::outcome_unknown);
+    ASSERT_TRUE(eventually([&] { return beats(); }));
+    let_run_scripts(false);
+    ASSERT_EQ(request().error(), errc::access_denied);
+    let_run_scripts(true);
+    ASSERT_TRUE(key_exists());
     ASSERT_TRUE(ends());
     EXPECT_FALSE(key_exists());
 }

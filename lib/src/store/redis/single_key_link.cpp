@@ -111,6 +111,7 @@ asio::awaitable<result<answer>> single_key_link::first_attempt(lock_request requ
     const auto kept = shared_from_this();
     const auto meant = session().id;
     const bool plainly = entries_.is_newest(request.id) && tokens_.empty();
+    const bool repeated = entries_.find(request.id) != nullptr;
     single_key_entry& asked = entries_.add(request.id, request.name);
     asked.at = stage::asking;
     asked.maybe_set = true;
@@ -119,8 +120,8 @@ asio::awaitable<result<answer>> single_key_link::first_attempt(lock_request requ
     single_key_entry* const entry = session().id == meant ? entries_.find(request.id) : nullptr;
     if (entry == nullptr || entry->at != stage::asking)  // Withdrawn: it is freed behind this.
         co_return error_code(errc::outcome_unknown);
-    if (!reply && reply.error() == errc::outcome_unknown) {
-        entry->at = stage::unanswered;
+    if (!reply && (repeated || reply.error() == errc::outcome_unknown)) {
+        entry->at = stage::unanswered;  // An earlier attempt may have taken it.
         co_return reply.error();
     }
     if (!reply) {
