@@ -33,10 +33,10 @@ Exit codes: 0 done; 64 the command line is wrong; 69 the store cannot be used; 7
 refused something; `mortise run --help` and `mortise break --help` list theirs. An error is one
 line on the standard error: "mortise: message: value; what to do".
 
-Stores: redis://HOST:PORT/DATABASE, rediss://... by TLS, redis+sentinel://HOST,HOST/NAME,
-postgresql://USER@HOST:PORT/DATABASE. Everybody who can list processes sees their arguments. Keep a
-password out of them: use MORTISE_STORE, redis://HOST?password_file=PATH or ?password_env=VARIABLE.
-No command shows the password.)";
+Stores: redis://HOST:PORT/DATABASE, rediss://... by TLS, redis+unix:///PATH,
+redis+sentinel://HOST,HOST/NAME, postgresql://USER@HOST:PORT/DATABASE. Everybody who can list
+processes sees their arguments. Keep a password out of them: use MORTISE_STORE,
+redis://HOST?password_file=PATH or ?password_env=VARIABLE. No command shows the password.)";
 
 inline constexpr const char* run = "Run a command under a lock, and give its exit code";
 
@@ -245,10 +245,10 @@ afterwards. Exit code 1: two clients held a lock at the same time, a token becam
 waiter got the lock of a killed holder later than the TTL plus 100 ms. This must never happen.
 handoff binds each process to one processor, for the lock and for its limit alike.
 
-With --store redis://..., the limits are PINGs and published messages at the same server, by the
-client library that the locks use. The server counts the commands and bytes of all its clients:
-measure at a server that nobody else uses. At PostgreSQL and MariaDB the commands are messages that
-change a lock; those that found nothing to do are not counted at PostgreSQL.
+With --store redis://..., the limits are PINGs and published messages at the same server, by a
+client that blocks and does nothing else. The server counts the commands and bytes of all its
+clients: measure at a server that nobody else uses. At PostgreSQL and MariaDB the commands are
+messages that change a lock; those that found nothing to do are not counted at PostgreSQL.
 
 With --store zookeeper://..., the limits are bare creates and deletes of a node, and writes that a
 watch tells of. The commands are packets.

@@ -33,7 +33,7 @@ std::string boost_version() {
            std::to_string(BOOST_VERSION / 100 % 1'000) + '.' + std::to_string(BOOST_VERSION % 100);
 }
 
-/// The version of OpenSSL, which Boost.Redis uses for TLS. Nothing if this program has no Redis.
+/// The version of OpenSSL, which serves TLS. Nothing if this program has no Redis.
 std::optional<std::string> openssl_version() {
 #ifdef MORTISE_WITH_REDIS
     return ::OpenSSL_version(OPENSSL_VERSION_STRING);
@@ -50,16 +50,14 @@ int show_version(const global_settings& global) {
             {"version", mortise::version()},
             {"boost", boost_version()},
             {"sqlite", ::sqlite3_libversion()}};
-        if (tls) {
-            fields["boost_redis"] = boost_version();
+        if (tls)
             fields["openssl"] = *tls;
-        }
         std::cout << json::serialize(fields) << '\n';
     } else {
         std::cout << "mortise " << mortise::version() << " (Boost " << boost_version()
                   << ", SQLite " << ::sqlite3_libversion();
         if (tls)
-            std::cout << ", Boost.Redis " << boost_version() << ", OpenSSL " << *tls;
+            std::cout << ", OpenSSL " << *tls;
         std::cout << ")\n";
     }
     return exit_code::success;

@@ -4,7 +4,7 @@
 #include "base/as_killed.hpp"
 #include "mortise/coro/detail/initiate.hpp"
 #include "mortise/sim/world.hpp"
-#include "store/redis/redis_replies.hpp"
+#include "store/redis/greeting.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/deferred.hpp>

@@ -29,7 +29,7 @@ HIDDEN_INPUTS_WHERE = (
 HIDDEN_INPUTS_ALLOWED = {
     "coro/src/clock.cpp": "the one place that reads the clock, for everybody else",
     "lib/src/store/break_note.cpp": "the record of a broken lock says the time of day, to people",
-    "lib/src/store/redis/boost_wire.cpp": "a timer that never ends, beside those of Boost.Redis",
+    "lib/src/store/redis/socket_wire.cpp": "the time of an opening, which no test simulates",
     "lib/src/store/redis/sentinel_circle.*": "patience with sentinels, which no test simulates",
     "outbox/src/wall_clock.hpp": "messages say when they were written, and when they are due",
     "lib/src/base/store_types.cpp": "ids must not repeat among machines: the kernel draws them",

@@ -1,36 +1,40 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "bench/run_control.hpp"
 #include "bench/server_meter.hpp"
 #include "common/exit_code.hpp"
 #include "common/failure.hpp"
-#include "mortise/coro/clock.hpp"
-#include "mortise/coro/detail/with_code.hpp"
+#include "mortise/detail/tls.hpp"
 #include "mortise/store/redis.hpp"
+#include "store/redis/greeting.hpp"
+#include "store/redis/resp.hpp"
 
-#include <boost/asio/awaitable.hpp>
-#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/connect.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/ssl/context.hpp>
-#include <boost/asio/ssl/host_name_verification.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/strand.hpp>
-#include <boost/redis/connection.hpp>
+#include <boost/asio/ssl/stream.hpp>
+#include <boost/asio/write.hpp>
+
+#include <sys/socket.h>
+#include <sys/time.h>
 
 #include <charconv>
-#include <exception>
+#include <chrono>
+#include <deque>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
 namespace mortise::tool {
 namespace {
 
-namespace redis = boost::redis;
-using asio_error = boost::system::error_code;
-using std::chrono::milliseconds;
+using store_detail::redis_command;
+using store_detail::redis_value;
 
-constexpr milliseconds patience{10'000};
-constexpr const char* echo = "e";
-constexpr const char* last_echo = "q";
+constexpr std::chrono::seconds silence_max{10};
 
 /// The number behind `label` in a report of the server; zero if there is none.
 std::uint64_t number_in(std::string_view report, std::string_view label) {
@@ -43,273 +47,202 @@ std::uint64_t number_in(std::string_view report, std::string_view label) {
     return number;
 }
 
-asio::ssl::context tls_for(const redis_store_config& server) {
-    asio::ssl::context tls(asio::ssl::context::tls_client);
-    if (!server.tls)
-        return tls;
-    tls.set_verify_mode(asio::ssl::verify_peer);
-    tls.set_verify_callback(asio::ssl::host_name_verification(server.server.host));
-    if (server.ca_file.empty())
-        tls.set_default_verify_paths();
-    else
-        tls.load_verify_file(server.ca_file.string());
-    if (!server.certificate_file.empty()) {
-        tls.use_certificate_chain_file(server.certificate_file.string());
-        tls.use_private_key_file(server.key_file.string(), asio::ssl::context::pem);
-    }
-    return tls;
-}
-
-redis::config config_for(const redis_store_config& server) {
-    redis::config config;
-    config.use_ssl = server.tls;
-    config.addr = {server.server.host, std::to_string(server.server.port)};
-    config.username = server.user.empty() ? "default" : server.user;
-    config.password = server.password;
-    config.clientname = "mortise-bench";
-    config.database_index = static_cast<int>(server.database);
-    config.health_check_interval = std::chrono::seconds::zero();
-    config.reconnect_wait_interval = std::chrono::seconds::zero();
-    return config;
-}
-
-/// The connection, with a context of its own that runs while a member waits.
+/// A connection whose calls block: two calls of the kernel for a command and its answer, which is
+/// the least that there can be.
 class redis_line {
 public:
     explicit redis_line(const redis_store_config& server)
-        : name_(server.server.host + ':' + std::to_string(server.server.port)),
-          scripts_only_(server.form == redis_form::queue),
-          connection_(strand_, tls_for(server)),
-          config_(config_for(server)) {
-        connection_.set_receive_response(heard_);
-        connection_.async_run(
-            config_,
-            redis::logger(redis::logger::level::disabled),
-            [this](const asio_error&) {
-                connection_.cancel();  // fails the requests that wait
-            }
+        : name_(
+              server.unix_socket.empty()
+                  ? server.server.host + ':' + std::to_string(server.server.port)
+                  : server.unix_socket.string()
+          ) {
+        try {
+            connect(server);
+        } catch (const error& wrong) {
+            throw failure::of(wrong);
+        } catch (const boost::system::system_error& wrong) {
+            refuse_measurement(wrong.code().message());
+        }
+        greet(server);
+    }
+
+    /// Sends a command and waits for its reply. Pushes that come before it are kept for `hear`.
+    redis_value ask(const redis_command& command) {
+        send(command);
+        for (;;) {
+            auto item = read();
+            if (!item.pushed)
+                return std::move(item.value);
+            pushes_.push_back(std::move(item.value));
+        }
+    }
+
+    /// The next message of a channel.
+    std::string hear() {
+        for (;;) {
+            while (pushes_.empty())
+                pushes_.push_back(read().value);
+            const redis_value push = std::move(pushes_.front());
+            pushes_.pop_front();
+            if (push.items.size() == 3 && push.items.front().text == "message")
+                return push.items.back().text;
+        }
+    }
+
+    /// Sends a command that is answered by a push, and waits for it.
+    void subscribe(const std::string& channel) {
+        send({"SUBSCRIBE", channel});
+        const auto item = read();
+        if (!item.pushed)
+            refuse_measurement(item.value.text);
+    }
+
+    /// The bytes of all commands so far.
+    std::uint64_t sent() const noexcept { return sent_; }
+
+private:
+    void connect(const redis_store_config& server) {
+        if (!server.unix_socket.empty()) {
+            socket_.connect(asio::local::stream_protocol::endpoint(server.unix_socket.string()));
+            return limit_waits();
+        }
+        asio::ip::tcp::socket reached(context_);
+        asio::ip::tcp::resolver names(context_);
+        asio::connect(
+            reached, names.resolve(server.server.host, std::to_string(server.server.port))
         );
-        ping_.push("PING");
-        info_.push("INFO", "all");
-        double ignored = 0;
-        wait(ping_for(milliseconds(0), ignored), milliseconds(0));
         // The same option as the store's: commands are small, and somebody waits for each.
-        connection_.next_layer().next_layer().set_option(asio::ip::tcp::no_delay(true));
+        reached.set_option(asio::ip::tcp::no_delay(true));
+        socket_ = std::move(reached);
+        limit_waits();
+        if (!server.tls)
+            return;
+        mortise::detail::tls_files files;
+        files.ca = server.ca_file;
+        files.certificate = server.certificate_file;
+        files.key = server.key_file;
+        mortise::detail::prepare_client_tls(tls_context_, files);
+        tls_.emplace(socket_, tls_context_);
+        const auto& name = server.tls_name.empty() ? server.server.host : server.tls_name;
+        mortise::detail::expect_host(*tls_->native_handle(), name);
+        tls_->handshake(asio::ssl::stream_base::client);
     }
 
-    ~redis_line() {
-        connection_.cancel();
-        context_.run();
+    void limit_waits() {
+        timeval most{};
+        most.tv_sec = silence_max.count();
+        ::setsockopt(socket_.native_handle(), SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most);
     }
-    redis_line(const redis_line&) = delete;
-    redis_line& operator=(const redis_line&) = delete;
 
-    /// Runs `work` to its end. Fails if that takes much longer than `span`.
-    void wait(asio::awaitable<void> work, milliseconds span) {
-        bool done = false;
-        std::exception_ptr failed;
-        asio::steady_timer late(strand_, span + patience);
-        late.async_wait([this](const asio_error& stopped) {
-            if (!stopped)
-                connection_.cancel();
-        });
-        asio::co_spawn(strand_, std::move(work), [&](const std::exception_ptr& thrown) {
-            failed = thrown;
-            done = true;
-        });
-        while (!done)
-            context_.run_one();
+    void greet(const redis_store_config& server) {
+        store_detail::wire_settings settings;
+        settings.database = server.database;
+        settings.client_name = "mortise-bench";
+        redis_login login;
+        login.user = server.user;
+        login.password = server.password;
+        for (const auto& command : store_detail::greeting_of(settings, login))
+            require(ask(command));
+    }
+
+    void send(const redis_command& command) {
+        text_.clear();
+        store_detail::put_command(text_, command);
+        sent_ += text_.size();
+        error_code failed;
+        if (tls_)
+            asio::write(*tls_, asio::buffer(text_), failed);
+        else
+            asio::write(socket_, asio::buffer(text_), failed);
         if (failed)
-            std::rethrow_exception(failed);
+            refuse_measurement(failed.message());
     }
 
-    asio::awaitable<void> ping_for(milliseconds span, double& rate) {
-        std::uint64_t pings = 0;
-        const clock::time_point begin = clock::now();
-        clock::duration passed{};
-        do {
-            auto asking = connection_.async_exec(ping_, redis::ignore, coro::detail::with_code);
-            const auto [failed, size] = co_await std::move(asking);
-            require(failed);
-            interruption::check();
-            ++pings;
-            passed = clock::now() - begin;
-        } while (passed < span);
-        own_bytes_ += pings * ping_.payload().size();
-        rate = static_cast<double>(pings) / std::chrono::duration<double>(passed).count();
+    store_detail::resp_item read() {
+        for (;;) {
+            if (auto item = reader_.next())
+                return std::move(*item);
+            const auto room = reader_.room();
+            const auto into = asio::buffer(room.data(), room.size());
+            error_code failed;
+            const auto size =
+                tls_ ? tls_->read_some(into, failed) : socket_.read_some(into, failed);
+            if (failed || reader_.failed())
+                refuse_measurement(failed ? failed.message() : "it is no Redis server");
+            reader_.filled(size);
+        }
     }
 
-    asio::awaitable<void> count(std::optional<server_counts>& found) {
-        redis::response<std::string> report;
-        auto asking = connection_.async_exec(info_, report, coro::detail::with_code);
-        const auto [failed, size] = co_await std::move(asking);
-        own_bytes_ += info_.payload().size();
-        if (!std::get<0>(report).has_value())
-            co_return;  // the server refuses the command
-        require(failed);
-        const std::string& text = std::get<0>(report).value();
+    void require(const redis_value& reply) const {
+        if (reply.type == redis_value::kind::error)
+            refuse_measurement(reply.text);
+    }
+
+    [[noreturn]] void refuse_measurement(const std::string& why) const {
+        throw failure(
+            exit_code::unavailable,
+            "the Redis server does not answer the measurement",
+            name_ + " (" + why + ')'
+        );
+    }
+
+    using socket_type = asio::generic::stream_protocol::socket;
+
+    const std::string name_;
+    asio::io_context context_{1};
+    socket_type socket_{context_};
+    asio::ssl::context tls_context_{asio::ssl::context::tls_client};
+    std::optional<asio::ssl::stream<socket_type&>> tls_;
+    store_detail::resp_reader reader_;
+    std::deque<redis_value> pushes_;
+    std::string text_;
+    std::uint64_t sent_ = 0;
+};
+
+class redis_meter final : public blocking_meter {
+public:
+    explicit redis_meter(const redis_store_config& server)
+        : scripts_only_(server.form == redis_form::queue), line_(server) {}
+
+    std::string_view exchange() const noexcept override {
+        return "PINGs by a client that blocks and does nothing else";
+    }
+
+    // A store in the queue form sends nothing but scripts while it works. In the single-key form
+    // the server counts its plain commands together with those inside scripts.
+    std::optional<server_counts> counts(bool) override {
+        const auto report = line_.ask({"INFO", "all"});
+        if (report.type != redis_value::kind::text)
+            return std::nullopt;  // the server refuses the command
+        const std::string& text = report.text;
         server_counts counts;
-        // A store in the queue form sends nothing but scripts while it works. In the single-key
-        // form the server counts its plain commands together with those inside scripts.
         if (scripts_only_)
             counts.commands =
                 number_in(text, "cmdstat_evalsha:calls=") + number_in(text, "cmdstat_eval:calls=");
-        counts.bytes = number_in(text, "total_net_input_bytes:") - own_bytes_;
-        found = counts;
+        counts.bytes = number_in(text, "total_net_input_bytes:") - line_.sent();
+        return counts;
     }
 
-    asio::awaitable<void> subscribe(std::string channel) {
-        redis::request request;
-        request.push("SUBSCRIBE", channel);
-        auto asking = connection_.async_exec(request, redis::ignore, coro::detail::with_code);
-        const auto [failed, size] = co_await std::move(asking);
-        require(failed);
-        auto hearing = hear();
-        co_await std::move(hearing);
-    }
+    void subscribe(const std::string& channel) override { line_.subscribe(channel); }
 
-    asio::awaitable<void> echo_for(std::string channel, milliseconds span, echo_count& found) {
-        redis::request request;
-        request.push("PUBLISH", channel, echo);
-        const clock::time_point begin = clock::now();
-        clock::duration passed{};
-        while (passed < span) {
-            auto sending = send_and_hear(request);
-            co_await std::move(sending);
-            interruption::check();
-            found.one_way += 2;
-            passed = clock::now() - begin;
-        }
-        found.took = passed;
-        auto ending = end_echo(channel);
-        co_await std::move(ending);
+protected:
+    void exchange_once() override { line_.ask({"PING"}); }
+    void publish(const std::string& channel, const std::string& word) override {
+        line_.ask({"PUBLISH", channel, word});
     }
-
-    asio::awaitable<void> echo_once(std::string channel) {
-        redis::request request;
-        request.push("PUBLISH", channel, echo);
-        auto sending = send_and_hear(request);
-        co_await std::move(sending);
-        interruption::check();
-    }
-
-    asio::awaitable<void> end_echo(std::string channel) {
-        redis::request end;
-        end.push("PUBLISH", channel, last_echo);
-        auto ending = connection_.async_exec(end, redis::ignore, coro::detail::with_code);
-        const auto [failed, size] = co_await std::move(ending);
-        require(failed);
-    }
-
-    asio::awaitable<void> echo_back(std::string channel) {
-        redis::request request;
-        request.push("PUBLISH", channel, echo);
-        for (;;) {
-            auto hearing = hear();
-            const std::string message = co_await std::move(hearing);
-            if (message == last_echo)
-                co_return;
-            auto sending = connection_.async_exec(request, redis::ignore, coro::detail::with_code);
-            const auto [failed, size] = co_await std::move(sending);
-            require(failed);
-        }
-    }
+    std::string hear() override { return line_.hear(); }
 
 private:
-    void require(const asio_error& failed) const {
-        if (failed)
-            throw failure(
-                exit_code::unavailable,
-                "the Redis server does not answer the measurement",
-                name_ + " (" + failed.message() + ')'
-            );
-    }
-
-    asio::awaitable<void> send_and_hear(const redis::request& request) {
-        auto sending = connection_.async_exec(request, redis::ignore, coro::detail::with_code);
-        const auto [failed, size] = co_await std::move(sending);
-        require(failed);
-        auto hearing = hear();
-        co_await std::move(hearing);
-    }
-
-    /// Waits for the next push and returns its last word.
-    asio::awaitable<std::string> hear() {
-        const auto [failed, size] = co_await connection_.async_receive(coro::detail::with_code);
-        require(failed);
-        if (!heard_.has_value())
-            throw failure(
-                exit_code::unavailable,
-                "the Redis server refuses the measurement",
-                name_ + " (" + heard_.error().diagnostic + ')'
-            );
-        std::string last;
-        if (!heard_.value().empty())
-            last = heard_.value().back().value;
-        heard_.value().clear();
-        co_return last;
-    }
-
-    const std::string name_;
     const bool scripts_only_;  ///< Whether the store sends only scripts while it works.
-    asio::io_context context_{1};
-    asio::any_io_executor strand_{asio::make_strand(context_)};
-    redis::connection connection_;
-    const redis::config config_;
-    redis::generic_response heard_;
-    redis::request ping_;
-    redis::request info_;
-    std::uint64_t own_bytes_ = 0;
-};
-
-class redis_meter final : public server_meter {
-public:
-    explicit redis_meter(const redis_store_config& server) : line_(server) {}
-
-    std::string_view exchange() const noexcept override { return "PINGs by the client library"; }
-
-    double exchanges_per_s(milliseconds span) override {
-        double rate = 0;
-        line_.wait(line_.ping_for(span, rate), span);
-        return rate;
-    }
-
-    std::optional<server_counts> counts(bool) override {
-        std::optional<server_counts> found;
-        line_.wait(line_.count(found), milliseconds(0));
-        return found;
-    }
-
-    void subscribe(const std::string& channel) override {
-        line_.wait(line_.subscribe(channel), milliseconds(0));
-    }
-
-    echo_count echo_for(const std::string& channel, milliseconds span) override {
-        echo_count found;
-        line_.wait(line_.echo_for(channel, span, found), span);
-        return found;
-    }
-
-    void echo_once(const std::string& channel) override {
-        line_.wait(line_.echo_once(channel), milliseconds(0));
-    }
-
-    void end_echo(const std::string& channel) override {
-        line_.wait(line_.end_echo(channel), milliseconds(0));
-    }
-
-    void echo_back(const std::string& channel) override {
-        line_.wait(line_.echo_back(channel), std::chrono::minutes(1));
-    }
-
-private:
     redis_line line_;
 };
 
 }  // namespace
 
 std::unique_ptr<server_meter> make_redis_meter(const std::string& store) {
-    if (!store.starts_with("redis:") && !store.starts_with("rediss:"))
+    if (!store.starts_with("redis:") && !store.starts_with("rediss:") &&
+        !store.starts_with("redis+unix:"))
         return nullptr;
     return std::make_unique<redis_meter>(parse_redis_url(store));
 }

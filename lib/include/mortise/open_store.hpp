@@ -21,6 +21,7 @@ namespace mortise {
 /// | `redis://USER:PASSWORD@HOST:PORT/DATABASE?prefix=P` | for all that reach that server; most
 /// parts may be left out |
 /// | `rediss://...` | the same over TLS; `ca_file`, `certificate_file`, `key_file` name PEM files |
+/// | `redis+unix://USER:PASSWORD@/PATH?database=N` | the same by the server's Unix socket |
 /// | `redis+sentinel://HOST:PORT,HOST:PORT/NAME/DATABASE` | the primary that sentinels call NAME |
 /// | `postgresql://USER:PASSWORD@HOST:PORT/DATABASE?schema=S` | for all that reach that PostgreSQL
 /// server; several hosts may be given, of which the one that takes writes is used |
@@ -28,10 +29,10 @@ namespace mortise {
 /// or MySQL server |
 ///
 /// Options of the Redis store: `prefix`, `domain`, `min_replicas`, `allow_eviction`,
-/// `allow_unseen_restarts`, `assume_new`,
-/// `longest_ttl_ms`, `connect_max_ms`, `form` (`queue` or `single_key`), `tokens`, as in
-/// `redis_store_config`; `password_env` and `password_file` name the place of the password, instead
-/// of the URL. A URL in a message is without its password.
+/// `allow_unseen_restarts`, `assume_new`, `longest_ttl_ms`, `connect_max_ms`, `form` (`queue` or
+/// `single_key`), `tokens`, `client_name`, `no_evict`, `tls_name`, as in `redis_store_config`;
+/// `password_env` and `password_file` name the place of the password, instead of the URL. A URL in
+/// a message is without its password.
 ///
 /// Options of the PostgreSQL store: `schema`, `create`, `domain`, as in `postgres_store_config`,
 /// and those of `db::parse_postgres_url`. Options of the store at MariaDB and MySQL: `create`,

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "base/name_lookup.hpp"
 #include "mortise/coro/clock.hpp"
 #include "mortise/coro/detail/with_code.hpp"
-#include "mortise/coro/event.hpp"
 #include "mysql/mysql_place.hpp"
 
-#include <boost/asio/bind_executor.hpp>
 #include <boost/asio/cancel_after.hpp>
-#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/mysql/any_address.hpp>
 
 #include <algorithm>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,18 +20,6 @@ using coro::detail::with_code;
 using std::chrono::milliseconds;
 
 namespace {
-
-/// A look-up of a name, which Boost.Asio does on a thread of its own. It cannot be cancelled there,
-/// so whoever does not wait any longer leaves it behind.
-struct name_query {
-    explicit name_query(const asio::any_io_executor& executor)
-        : resolver(executor), done(executor) {}
-
-    asio::ip::tcp::resolver resolver;
-    coro::event done;
-    error_code failed;
-    asio::ip::tcp::resolver::results_type results;
-};
 
 // The addresses of the server, as many as its name has.
 asio::awaitable<mysql_failure> addresses_of(
@@ -45,35 +32,16 @@ asio::awaitable<mysql_failure> addresses_of(
     const auto add = [&](std::string address) {
         found.emplace_back(boost::mysql::host_and_port{std::move(address), config.port});
     };
-    error_code no_address;
-    asio::ip::make_address(config.host, no_address);
-    if (!no_address) {
-        add(config.host);
-        co_return mysql_failure();
-    }
     const auto executor = co_await asio::this_coro::executor;
-    const auto name = std::make_shared<name_query>(executor);
-    name->resolver.async_resolve(
-        config.host,
-        "",
-        asio::ip::resolver_base::address_configured,
-        asio::bind_executor(
-            executor,
-            [name](const auto& failed, auto results) {
-                name->failed = failed;
-                name->results = std::move(results);
-                name->done.set();
-            }
-        )
-    );
-    auto waiting = name->done.async_wait(asio::cancel_after(limit, with_code));
-    const auto waited = co_await std::move(waiting);
-    if (std::get<0>(waited))
+    mortise::detail::name_lookup name(executor);
+    auto looking = name.find(config.host, limit);
+    const auto addresses = co_await std::move(looking);
+    if (!addresses && addresses.error() == asio::error::timed_out)
         co_return mysql_failure(errc::store_unavailable, "its name is not found in time", true);
-    if (name->failed)
-        co_return mysql_failure(errc::store_unavailable, name->failed.message(), true);
-    for (const auto& each : name->results)
-        add(each.endpoint().address().to_string());
+    if (!addresses)
+        co_return mysql_failure(errc::store_unavailable, addresses.error().message(), true);
+    for (const auto& each : *addresses)
+        add(each.to_string());
     co_return mysql_failure();
 }
 

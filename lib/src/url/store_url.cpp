@@ -245,13 +245,33 @@ void store_url::allow_options(
 }
 
 server_url server_url::parse(const store_url& url, std::uint16_t usual_port) {
+    std::string_view authority;
+    server_url server = login_and_path(url, authority);
+    for (;;) {
+        const auto comma = authority.find(',');
+        server.places.push_back(place_in(authority.substr(0, comma), url, usual_port));
+        if (comma == std::string_view::npos)
+            return server;
+        authority.remove_prefix(comma + 1);
+    }
+}
+
+server_url server_url::parse_local(const store_url& url) {
+    std::string_view authority;
+    server_url server = login_and_path(url, authority);
+    if (!authority.empty())
+        url.refuse("leave the host out, as in " + url.scheme + ":///run/redis.sock");
+    return server;
+}
+
+server_url server_url::login_and_path(const store_url& url, std::string_view& authority) {
     constexpr std::string_view slashes = "//";
     std::string_view rest = url.raw_path;
     if (!rest.starts_with(slashes))
         url.refuse("write two slashes before the host, as in " + url.scheme + "://localhost");
     rest.remove_prefix(slashes.size());
     const auto slash = rest.find('/');
-    auto authority = rest.substr(0, slash);
+    authority = rest.substr(0, slash);
     server_url server;
     if (slash != std::string_view::npos)
         server.path = url.decode(rest.substr(slash + 1));
@@ -263,13 +283,7 @@ server_url server_url::parse(const store_url& url, std::uint16_t usual_port) {
             server.password = url.decode(login.substr(colon + 1));
         authority.remove_prefix(at + 1);
     }
-    for (;;) {
-        const auto comma = authority.find(',');
-        server.places.push_back(place_in(authority.substr(0, comma), url, usual_port));
-        if (comma == std::string_view::npos)
-            return server;
-        authority.remove_prefix(comma + 1);
-    }
+    return server;
 }
 
 }  // namespace mortise

@@ -72,11 +72,17 @@ public:
 
     /// @throws error `bad_url`, without passwords in its text.
     static server_url parse(const store_url& url, std::uint16_t usual_port);
+    /// The same without a host, for a server that listens at a path: `//[user[:password]@]/path`.
+    static server_url parse_local(const store_url& url);
 
     std::string user;
     std::string password;
-    std::vector<place> places;  ///< At least one.
+    std::vector<place> places;  ///< At least one, unless it is local.
     std::string path;           ///< Without the slash that it begins with.
+
+private:
+    /// @return a URL without places, which the rest of the authority names.
+    static server_url login_and_path(const store_url& url, std::string_view& authority);
 };
 
 }  // namespace mortise

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "store/redis/redis_replies.hpp"
+#include "store/redis/greeting.hpp"
 #include "unit/redis/reply_samples.hpp"
 
 #include <gtest/gtest.h>

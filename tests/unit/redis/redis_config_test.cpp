@@ -53,6 +53,39 @@ TEST(RedisConfig, HasAPrefixThatCanStandInAScript) {
     EXPECT_TRUE(make_redis_store(config));
 }
 
+TEST(RedisConfig, NamesItsConnectionsByOnePrintableWord) {
+    for (const std::string& bad :
+         {std::string(), std::string("a b"), std::string("a\n"), std::string(65, 'n')})
+        expect_bad_config(
+            [&](auto& config) { config.client_name = bad; }, "1 to 64 printable characters"
+        );
+}
+
+TEST(RedisConfig, HasOnePlaceAndOneLogin) {
+    const auto by_socket = [](auto change) {
+        return [change](redis_store_config& config) {
+            config.unix_socket = "/redis.sock";
+            change(config);
+        };
+    };
+    expect_bad_config(by_socket([](auto& config) { config.tls = true; }), "leave TLS out");
+    expect_bad_config(
+        by_socket([](auto& config) {
+            config.sentinels.emplace_back("a", std::uint16_t{1});
+            config.primary_name = "p";
+        }),
+        "sentinels name a host"
+    );
+    expect_bad_config(
+        [](auto& config) {
+            config.user = "u";
+            config.password = "s3cret";
+            config.ask_login = [] { return redis_login(); };
+        },
+        "give one of them"
+    );
+}
+
 TEST(RedisConfig, MayHaveNoPrefixOfItsOwn) {
     redis_store_config config;
     config.prefix.clear();

@@ -62,6 +62,15 @@ TEST(RedisTls, ACertificateOfAnotherNameIsNotTrusted) {
     EXPECT_NE(client.explain().find("name the host as its certificate does"), std::string::npos);
 }
 
+TEST(RedisTls, ACertificateMayHaveAnotherNameThatIsExpected) {
+    const redis_server server(speaks_tls_as(shared_tls().elsewhere()));
+    auto config = trusting_at(server.tls_port());
+    config.tls_name = "elsewhere.example";
+    redis_user client(config);
+    const auto got = tried(client);
+    EXPECT_FALSE(got.code) << client.explain();
+}
+
 TEST(RedisTls, ACertificateByAnUnknownAuthorityIsNotTrusted) {
     const redis_server server(speaks_tls_as(shared_tls().stranger()));
     redis_user client(trusting_at(server.tls_port()));

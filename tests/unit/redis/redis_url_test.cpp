@@ -53,6 +53,39 @@ TEST(RedisUrl, SaysEverything) {
     EXPECT_EQ(config.connect_max, 250ms);
 }
 
+TEST(RedisUrl, NamesAUnixSocket) {
+    const auto config = parse_redis_url("redis+unix:///run/a%20b/redis.sock?database=2&form=queue");
+    EXPECT_EQ(config.unix_socket, "/run/a b/redis.sock");
+    EXPECT_EQ(config.database, 2u);
+    EXPECT_EQ(config.user + config.password, "");
+    const auto login = parse_redis_url("redis+unix://me:secret@/redis.sock");
+    EXPECT_EQ(login.unix_socket, "/redis.sock");
+    EXPECT_EQ(login.user, "me");
+    EXPECT_EQ(login.password, "secret");
+    for (const char* const bad :
+         {"redis+unix://",
+          "redis+unix:///",
+          "redis+unix:/run/redis.sock",
+          "redis+unix://host/run/redis.sock",
+          "redis+unix:///redis.sock?database=x",
+          "redis+unix:///redis.sock?ca_file=/a",
+          "redis://host?database=2"})
+        EXPECT_THROW(parse_redis_url(bad), error) << bad;
+    const std::string long_path(110, 'x');
+    EXPECT_THROW(open_store("redis+unix:///" + long_path), error);
+    EXPECT_EQ(open_store("redis+unix:///redis.sock")->traits().scheme, "redis");
+}
+
+TEST(RedisUrl, SaysWhatTheConnectionsAreCalled) {
+    const auto config =
+        parse_redis_url("rediss://h?client_name=shop-7&no_evict=1&tls_name=db.shop");
+    EXPECT_EQ(config.client_name, "shop-7");
+    EXPECT_EQ(config.tls_name, "db.shop");
+    EXPECT_TRUE(config.no_evict);
+    EXPECT_EQ(parse_redis_url("redis://h").client_name, "mortise");
+    EXPECT_FALSE(parse_redis_url("redis://h").no_evict);
+}
+
 TEST(RedisUrl, NamesTheFormOfTheLocks) {
     EXPECT_EQ(parse_redis_url("redis://h").form, redis_form::queue);
     EXPECT_EQ(parse_redis_url("redis://h?form=queue").form, redis_form::queue);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mortise/store/redis.hpp"
-#include "store/redis/boost_wire.hpp"
 #include "store/redis/redis_examination.hpp"
 #include "store/redis/redis_scripts.hpp"
 #include "store/redis/redis_stores.hpp"
 #include "store/redis/sentinel_circle.hpp"
 #include "store/redis/single_key_values.hpp"
+#include "store/redis/socket_wire.hpp"
 #include "store/store_domain.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <fstream>
 #include <string>
@@ -33,6 +34,26 @@ void check_login(const std::string& origin, const std::string& user, const std::
         refuse(origin + " = \"" + user + '"', "give the user's password, too");
 }
 
+void check_place(const redis_store_config& config) {
+    constexpr std::size_t path_max = 107;  // What the kernel takes.
+    const auto path = config.unix_socket.string();
+    if (path.size() > path_max)
+        refuse("unix_socket = \"" + path + '"', "use a path of at most 107 bytes");
+    if (!path.empty() && !config.sentinels.empty())
+        refuse("unix_socket", "leave it out: sentinels name a host and a port");
+    if (!path.empty() && config.tls)
+        refuse("unix_socket", "leave TLS out: nobody listens between two processes of a host");
+    if (path.empty() && config.sentinels.empty())
+        check_address(config.server);
+}
+
+void check_client_name(const std::string& name) {
+    const bool printable =
+        std::all_of(name.begin(), name.end(), [](char c) { return c > ' ' && c <= '~'; });
+    if (name.empty() || name.size() > 64 || !printable)
+        refuse("client_name = \"" + name + '"', "use 1 to 64 printable characters, no space");
+}
+
 void check_single_key(const redis_store_config& config) {
     if (config.min_replicas != 0)
         refuse("min_replicas", "leave it out: only the queue form waits for replicas");
@@ -54,8 +75,7 @@ void check(const redis_store_config& config) {
     store_detail::check_wanted_domain(config.domain);
     if (config.form == redis_form::single_key)
         check_single_key(config);
-    if (config.sentinels.empty())
-        check_address(config.server);
+    check_place(config);
     for (const auto& each : config.sentinels)
         check_address(each);
     if (!config.sentinels.empty() && config.primary_name.empty())
@@ -72,6 +92,12 @@ void check(const redis_store_config& config) {
     if (config.longest_ttl <= std::chrono::milliseconds::zero() ||
         config.longest_ttl > std::chrono::hours(24))
         refuse("longest_ttl", "use one millisecond to one day");
+    check_client_name(config.client_name);
+    constexpr std::size_t host_max = 255;
+    if (config.tls_name.size() > host_max)
+        refuse("tls_name", "use the name of a host, of at most 255 characters");
+    if (config.ask_login && !config.user.empty())
+        refuse("user, ask_login", "give one of them");
     check_login("user", config.user, config.password);
     check_login("sentinel_user", config.sentinel_user, config.sentinel_password);
 }
@@ -83,10 +109,15 @@ wire_settings wire_settings_of(const redis_store_config& config) {
     wire_settings wire;
     wire.host = config.server.host;
     wire.port = config.server.port;
+    wire.socket = config.unix_socket;
     wire.database = config.database;
-    wire.user = config.user;
-    wire.password = config.password;
+    wire.login.user = config.user;
+    wire.login.password = config.password;
+    wire.ask_login = config.ask_login;
+    wire.client_name = config.client_name;
+    wire.no_evict = config.no_evict;
     wire.tls = config.tls;
+    wire.tls_name = config.tls_name;
     wire.ca_file = config.ca_file;
     wire.certificate_file = config.certificate_file;
     wire.key_file = config.key_file;
@@ -106,8 +137,9 @@ sentinel_settings sentinel_settings_of(const redis_store_config& config) {
         sentinel.host = each.host;
         sentinel.port = each.port;
         sentinel.database = 0;
-        sentinel.user = config.sentinel_user;
-        sentinel.password = config.sentinel_password;
+        sentinel.login.user = config.sentinel_user;
+        sentinel.login.password = config.sentinel_password;
+        sentinel.ask_login = nullptr;
         sentinel.sentinel = true;
         sentinel.connect_max = config.connect_max / 2;
         all.sentinels.push_back(std::move(sentinel));
@@ -118,6 +150,8 @@ sentinel_settings sentinel_settings_of(const redis_store_config& config) {
 std::string name_of(const redis_store_config& config) {
     if (!config.sentinels.empty())
         return config.primary_name + " by sentinels";
+    if (!config.unix_socket.empty())
+        return config.unix_socket.string();
     return config.server.host + ':' + std::to_string(config.server.port);
 }
 
@@ -170,7 +204,7 @@ std::unique_ptr<store> make_redis_store(redis_store_config config) {
         return store_detail::make_redis_store(config, std::move(wires));
     }
     auto wires = [settings = wire_settings_of(config)](const asio::any_io_executor& strand) {
-        return store_detail::make_boost_wire(strand, settings);
+        return store_detail::make_socket_wire(strand, settings);
     };
     return store_detail::make_redis_store(config, std::move(wires));
 }

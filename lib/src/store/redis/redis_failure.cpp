@@ -50,7 +50,8 @@ constexpr remedy remedies[] = {
     {errc::wrong_server, "name a Redis server of version 6 or newer that is not part of a cluster"},
     {errc::not_a_store, "give mortise a prefix of its own (prefix=...)"},
     {errc::untrusted_server,
-     "name the host as its certificate does, and the authority (ca_file=...)"},
+     "name the host as its certificate does, or that name (tls_name=...), and the authority "
+     "(ca_file=...)"},
     {errc::unsafe_server,
      "set maxmemory-policy noeviction, or accept lost locks (allow_eviction=1)"},
     {errc::bad_config, "name a database that the server has, and the domain that the store has"},

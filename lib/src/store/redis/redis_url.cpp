@@ -40,8 +40,33 @@ redis_form form_in(const store_url& url) {
     return redis_form::queue;
 }
 
+void read_login(redis_store_config& config, const server_url& server, const store_url& url) {
+    config.user = server.user;
+    config.password = url.secret("password", server.password);
+}
+
+void read_server(redis_store_config& config, const store_url& url) {
+    const auto server = server_url::parse(url, server_port);
+    read_login(config, server, url);
+    if (server.places.size() != 1)
+        url.refuse("name one server; several of them are sentinels: redis+sentinel://");
+    config.server = {server.places.front().host, server.places.front().port};
+    config.database = database_in(server.path, url);
+}
+
+void read_socket(redis_store_config& config, const store_url& url) {
+    const auto server = server_url::parse_local(url);
+    read_login(config, server, url);
+    if (server.path.empty())
+        url.refuse("name the socket, as in redis+unix:///run/redis.sock");
+    config.unix_socket = '/' + server.path;
+    config.database = database_in(url.option("database"), url);
+}
+
 // Reads the sentinels and the part after the slash: the name of the primary, and maybe a database.
-void read_sentinels(redis_store_config& config, const server_url& server, const store_url& url) {
+void read_sentinels(redis_store_config& config, const store_url& url) {
+    const auto server = server_url::parse(url, sentinel_port);
+    read_login(config, server, url);
     for (const auto& each : server.places)
         config.sentinels.emplace_back(each.host, each.port);
     const auto slash = server.path.find('/');
@@ -58,12 +83,12 @@ void read_sentinels(redis_store_config& config, const server_url& server, const 
 
 bool is_redis_scheme(std::string_view scheme) noexcept {
     return scheme == "redis" || scheme == "rediss" || scheme == "redis+sentinel" ||
-           scheme == "rediss+sentinel";
+           scheme == "rediss+sentinel" || scheme == "redis+unix";
 }
 
 redis_store_config redis_config_of(const store_url& url) {
     const bool by_sentinels = url.scheme.ends_with("+sentinel");
-    const auto server = server_url::parse(url, by_sentinels ? sentinel_port : server_port);
+    const bool by_socket = url.scheme.ends_with("+unix");
     redis_store_config config;
     config.tls = url.scheme.starts_with("rediss");
     const std::initializer_list<std::string_view> options = {
@@ -78,24 +103,23 @@ redis_store_config redis_config_of(const store_url& url) {
         "longest_ttl_ms",
         "password_file",
         "password_env",
-        "ca_file",
-        "certificate_file",
-        "key_file",
+        "client_name",
+        "no_evict",
         "connect_max_ms"};
+    const std::initializer_list<std::string_view> of_tls = {
+        "ca_file", "certificate_file", "key_file", "tls_name"};
     const std::initializer_list<std::string_view> of_sentinels = {
         "sentinel_user", "sentinel_password_file", "sentinel_password_env"};
-    if (by_sentinels) {
-        url.allow_options(options, of_sentinels);
-        read_sentinels(config, server, url);
+    if (by_socket) {
+        url.allow_options(options, {"database"});
+        read_socket(config, url);
+    } else if (by_sentinels) {
+        url.allow_options(options, of_tls, of_sentinels);
+        read_sentinels(config, url);
     } else {
-        url.allow_options(options);
-        if (server.places.size() != 1)
-            url.refuse("name one server; several of them are sentinels: redis+sentinel://");
-        config.server = {server.places.front().host, server.places.front().port};
-        config.database = database_in(server.path, url);
+        url.allow_options(options, of_tls);
+        read_server(config, url);
     }
-    config.user = server.user;
-    config.password = url.secret("password", server.password);
     config.form = form_in(url);
     config.tokens = url.flag("tokens");
     config.prefix = url.option("prefix");
@@ -105,6 +129,10 @@ redis_store_config redis_config_of(const store_url& url) {
     config.allow_unseen_restarts = url.flag("allow_unseen_restarts");
     config.assume_new = url.flag("assume_new");
     config.longest_ttl = url.milliseconds("longest_ttl_ms", config.longest_ttl);
+    if (const auto name = url.option("client_name"); !name.empty())
+        config.client_name = name;
+    config.no_evict = url.flag("no_evict");
+    config.tls_name = url.option("tls_name");
     config.ca_file = url.option("ca_file");
     config.certificate_file = url.option("certificate_file");
     config.key_file = url.option("key_file");
@@ -135,5 +163,5 @@ std::unique_ptr<mortise::store> open_redis(const mortise::store_url& url) {
 
 constinit const mortise::store_detail::store_opener mortise_redis_opener{
     &mortise::store_detail::is_redis_scheme,
-    "redis://HOST, rediss://HOST, redis+sentinel://HOST,.../NAME",
+    "redis://HOST, rediss://HOST, redis+unix:///PATH, redis+sentinel://HOST,.../NAME",
     &open_redis};

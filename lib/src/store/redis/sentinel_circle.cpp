@@ -2,6 +2,7 @@
 #include "store/redis/sentinel_circle.hpp"
 
 #include "mortise/coro/detail/with_code.hpp"
+#include "store/redis/socket_wire.hpp"
 #include "store/redis/words.hpp"
 
 #include <boost/asio/cancel_after.hpp>
@@ -104,7 +105,7 @@ asio::awaitable<redis_failure> sentinel_wire::open(redis_wire_events& events) {
     auto server = settings_.server;
     server.host = found.host;
     server.port = found.port;
-    const auto wire = make_boost_wire(strand_, std::move(server));
+    const auto wire = make_socket_wire(strand_, std::move(server));
     wire_ = wire;
     auto opening = wire->open(*this);
     auto failure = co_await std::move(opening);
@@ -153,7 +154,7 @@ public:
     bool asked = false;        ///< A question is under way.
     asio::steady_timer limit;  ///< The limit of that question, once the connection is open.
 
-    void begin() { wire = make_boost_wire(circle_.strand_, settings_); }
+    void begin() { wire = make_socket_wire(circle_.strand_, settings_); }
 
     void leave() noexcept {
         limit.cancel();

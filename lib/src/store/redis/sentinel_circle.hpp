@@ -3,7 +3,8 @@
 #define MORTISE_STORE_REDIS_SENTINEL_CIRCLE_HPP
 
 #include "mortise/coro/event.hpp"
-#include "store/redis/boost_wire.hpp"
+#include "store/redis/greeting.hpp"
+#include "store/redis/redis_wire.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_STORE_REDIS_GREETING_HPP
+#define MORTISE_STORE_REDIS_GREETING_HPP
+
+#include "mortise/store/redis.hpp"
+#include "store/redis/redis_failure.hpp"
+#include "store/redis/redis_wire.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace mortise::store_detail {
+
+/// Where a wire leads, and how it connects.
+struct wire_settings {
+    wire_settings() = default;
+
+    std::string host;
+    std::uint16_t port = 0;
+    std::filesystem::path socket;  ///< A Unix socket; if there is one, no host and no port.
+    unsigned database = 0;
+    redis_login login;
+    std::function<redis_login()> ask_login;  ///< If it is set, it says the login each time.
+    std::string client_name = "mortise";
+    bool no_evict = false;
+    bool tls = false;
+    std::string tls_name;  ///< The name that the certificate must have; empty: `host`.
+    std::filesystem::path ca_file;
+    std::filesystem::path certificate_file;
+    std::filesystem::path key_file;
+    std::chrono::milliseconds connect_max{5'000};
+    bool sentinel = false;  ///< The server must be a sentinel, which is not a store.
+};
+
+/// The first commands on a connection: RESP3, the login, the name of the client, and the database.
+std::vector<redis_command> greeting_of(const wire_settings& settings, const redis_login& login);
+
+/// What is wrong with the server that answered so, as far as it did; no code if nothing is.
+redis_failure
+judge_greeting(const std::vector<redis_value>& replies, const wire_settings& settings);
+
+/// Judges a server by its replies to a greeting (`HELLO 3`) and perhaps to the choice of a database
+/// (`SELECT`): what is wrong with the server, or no code if nothing is.
+///
+/// @param sentinel whether the server must be a sentinel; otherwise it must be one with data.
+redis_failure judge_hello(const std::vector<redis_value>& replies, bool sentinel);
+
+/// Whether a push confirms that a channel is subscribed to, or no longer.
+bool confirms_subscription(const redis_value& push) noexcept;
+
+}  // namespace mortise::store_detail
+
+#endif
