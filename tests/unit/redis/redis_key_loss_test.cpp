@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 // What is lost in the single-key form, and who learns of it when.
-#include "mortise/coro/time_source.hpp"
 #include "support/eventually.hpp"
 #include "support/machine_delay.hpp"
 #include "support/proxy_thread.hpp"
 #include "support/redis_server.hpp"
 #include "support/redis_user.hpp"
+#include "unit/redis/bare_redis_store.hpp"
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/use_future.hpp>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -158,44 +154,12 @@ TEST(RedisKeyLoss, AThousandLocksAreRenewedByAFewCommands) {
     EXPECT_EQ(admin.command({"DBSIZE"}).number, 0);
 }
 
-/// The store by itself, on a thread of its own.
-class bare_store final : private store_events {
-public:
-    explicit bare_store(const redis_store_config& config) : store_(make_redis_store(config)) {
-        const auto executor = context_.get_executor();
-        store_->attach(executor, *this, coro::make_boot_time_source(executor));
-    }
-    ~bare_store() {
-        asio::post(context_, [this] { store_->detach(); });
-        work_.reset();
-        thread_.join();
-    }
-    bare_store(const bare_store&) = delete;
-    bare_store& operator=(const bare_store&) = delete;
-
-    store& operator*() { return *store_; }
-
-    /// Runs the call, which nobody has begun yet. @return its result
-    template <class T>
-    T outcome(asio::awaitable<T> call) {
-        return asio::co_spawn(context_, std::move(call), asio::use_future).get();
-    }
-
-private:
-    void on_store_event(const store_event&) noexcept override {}
-
-    asio::io_context context_{1};
-    asio::executor_work_guard<asio::io_context::executor_type> work_{context_.get_executor()};
-    const std::unique_ptr<store> store_;
-    std::thread thread_{[this] { context_.run(); }};
-};
-
 TEST(RedisKeyLoss, ASessionThatBeginsAnewHearsNothingOfWhatTheOneBeforeWaitedFor) {
     const redis_server server;
     auto admin = server.connect();
     const auto channels = [&] { return admin.command({"PUBSUB", "CHANNELS"}).items.size(); };
     admin.command({"SET", "door", "theirs", "PX", "60000"});
-    bare_store asked(config_at(server));
+    bare_redis_store asked(config_at(server));
     session_start session;
     session.id = random_id::draw();
     session.generation = 1;
@@ -255,7 +219,7 @@ protected:
 private:
     const redis_server server_;
     proxy_thread proxy_;
-    std::optional<bare_store> asked_;
+    std::optional<bare_redis_store> asked_;
     lock_request wish_;
 };
 

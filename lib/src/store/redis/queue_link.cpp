@@ -158,26 +158,30 @@ error_code queue_link::judge(const quorum_answer& answer, const written_grants& 
     return error_code();
 }
 
+// Needs no connection of the session: an end whose answer was lost leaves a session that is dead
+// and gets none any more, with some of its entries.
 asio::awaitable<error_code> queue_link::end() {
     const auto kept = shared_from_this();
     auto settling = settle();
     co_await std::move(settling);
-    for (;;) {
-        if (!wire())
-            co_return errc::store_unavailable;
+    const auto meant = session().id;
+    const std::string name = session_name();
+    if (name.empty())
+        co_return errc::store_unavailable;
+    for (bool more = true; more;) {
         std::vector<std::string> arguments;
-        arguments.push_back(session_name());
-        auto ending = evaluate(wire(), redis_script::end, std::move(arguments));
+        arguments.push_back(name);
+        auto ending = ask(redis_script::end, std::move(arguments));
         const auto reply = co_await std::move(ending);
         if (!reply)
             co_return reply.error();
-        const auto more = parse_ended(*reply);
-        if (!more)
-            co_return more.error();
-        if (!*more)
-            break;
+        const auto answered = parse_ended(*reply);
+        if (!answered)
+            co_return answered.error();
+        more = *answered;
     }
-    end_session();
+    if (session().id == meant)
+        end_session();
     co_return error_code();
 }
 

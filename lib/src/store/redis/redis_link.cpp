@@ -64,7 +64,7 @@ void redis_link::opening_ended(bool in_use) {
 asio::awaitable<redis_failure> redis_link::connect() {
     const wire_ptr wire = wires_(strand());
     calls_.use(wire);
-    calls_.close_if_late(opening_alarm_, wire, settings_.connect_max);
+    limit_opening(wire);
     auto opening = wire->open(*this);
     auto failure = co_await std::move(opening);
     if (!failure.code && newest_wire() == wire) {
@@ -84,6 +84,17 @@ asio::awaitable<redis_failure> redis_link::connect() {
     if (!failure.code && newest_wire() != wire)
         failure = {errc::store_unavailable, "the connection was closed"};
     co_return failure;
+}
+
+// A wire that is late is dropped, and not only closed: nobody is told of a wire that was closed, so
+// that an opening which waits for something else would take it into use.
+void redis_link::limit_opening(const wire_ptr& wire) {
+    const auto due = coro::saturating_add(now(), settings_.connect_max);
+    opening_alarm_.set(*time(), strand(), due, [weak = weak_from_this(), of = std::weak_ptr(wire)] {
+        const auto self = std::static_pointer_cast<redis_link>(weak.lock());
+        if (self && self->newest_wire() == of.lock())
+            self->on_closed({errc::store_unavailable, "it does not greet in time"});
+    });
 }
 
 asio::awaitable<redis_failure> redis_link::prepare(wire_ptr) {

@@ -122,6 +122,7 @@ private:
     void on_closed(redis_failure why) noexcept override;
 
     asio::awaitable<redis_failure> connect();
+    void limit_opening(const wire_ptr& wire);
     asio::awaitable<redis_failure> learn_facts();
     std::string argument(const std::string& more) const;
     asio::awaitable<result<wire_ptr>> reach(alarm& by);

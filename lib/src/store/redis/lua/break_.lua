@@ -17,7 +17,7 @@ for _, member in ipairs(call('ZRANGEBYSCORE', key, '-inf', '(0')) do
     local entry = read[1] and entry_of(read[1])
     if not entry then
         orphan(name, member)
-    elseif entry.base == base and entry.slot == slot then
+    elseif entry.base == base and entry.slot == slot and holding(name, session, id, member) then
         broken = broken + 1
         if broken <= tonumber(ARGV[6]) then
             parties[#parties + 1] = read

@@ -34,6 +34,8 @@ local function compare_run(known, ttl_max)
     local run = info('server', 'run_id') or known
     if run ~= known then
         call('HSET', '{P}id', 'r', run)
+        -- The last draws may be forgotten though the grants that they were for are not.
+        call('SET', '{P}t', digits(math.max(now(), tonumber(call('GET', '{P}t') or 0))))
         prolong_claims()
         call('HSET', '{P}m', 'q', digits(now() + math.max(ttl_max, longest_claim()) * 1000))
         kept = nil

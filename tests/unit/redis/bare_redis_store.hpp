@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TESTS_UNIT_REDIS_BARE_REDIS_STORE_HPP
+#define MORTISE_TESTS_UNIT_REDIS_BARE_REDIS_STORE_HPP
+
+#include "mortise/coro/time_source.hpp"
+#include "mortise/store/redis.hpp"
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_future.hpp>
+
+#include <memory>
+#include <thread>
+#include <utility>
+
+namespace mortise::test {
+
+/// The store by itself, on a thread of its own.
+class bare_redis_store final : private store_events {
+public:
+    explicit bare_redis_store(const redis_store_config& config) : store_(make_redis_store(config)) {
+        const auto executor = context_.get_executor();
+        store_->attach(executor, *this, coro::make_boot_time_source(executor));
+    }
+    ~bare_redis_store() {
+        asio::post(context_, [this] { store_->detach(); });
+        work_.reset();
+        thread_.join();
+    }
+    bare_redis_store(const bare_redis_store&) = delete;
+    bare_redis_store& operator=(const bare_redis_store&) = delete;
+
+    store& operator*() { return *store_; }
+
+    /// Runs the call, which nobody has begun yet. @return its result
+    template <class T>
+    T outcome(asio::awaitable<T> call) {
+        return asio::co_spawn(context_, std::move(call), asio::use_future).get();
+    }
+
+private:
+    void on_store_event(const store_event&) noexcept override {}
+
+    asio::io_context context_{1};
+    asio::executor_work_guard<asio::io_context::executor_type> work_{context_.get_executor()};
+    const std::unique_ptr<store> store_;
+    std::thread thread_{[this] { context_.run(); }};
+};
+
+}  // namespace mortise::test
+
+#endif
