@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace mortise::test::zookeeper_containers_test {
 namespace {
@@ -43,6 +45,33 @@ TEST(ZooKeeperContainers, VanishWithTheLastNodeAndTokensGrowOnInTheNextOne) {
         EXPECT_FALSE(*released) << released->message();
         EXPECT_TRUE(run({&alice, &bob}, [&] { return tree.children(root + "/locks").empty(); }))
             << tree.text(root);
+    }
+}
+
+// At whatever step of the opening that makes the store.
+TEST(ZooKeeperContainers, AStoreThatIsMadeJustNowIsListedAsAnEmptyOne) {
+    constexpr int steps_max = 400;
+    bool held = false;
+    for (int steps = 0; !held; ++steps) {
+        ASSERT_LT(steps, steps_max);
+        party alice("/made-" + std::to_string(steps), 30s);
+        alice.ask();
+        alice.context.restart();
+        for (int i = 0; i < steps && !alice.holds(); ++i)
+            alice.context.run_one_for(1s);
+        held = alice.holds();
+        std::optional<error_code> failed;
+        std::vector<lock_view> seen;
+        alice.locks.async_list("", 10, 10, [&](error_code code, std::vector<lock_view> views) {
+            failed = code;
+            seen = std::move(views);
+        });
+        ASSERT_TRUE(run({&alice}, [&] { return failed.has_value(); }));
+        EXPECT_FALSE(*failed) << failed->message() << " at step " << steps << ": "
+                              << alice.locks.explain();
+        for (const auto& each : seen)
+            EXPECT_FALSE(each.holders.at(0).token.domain.empty()) << steps;
+        ASSERT_FALSE(HasFailure());
     }
 }
 

@@ -185,7 +185,8 @@ private:
 
     asio::awaitable<result<std::shared_ptr<visitor>>> visit() {
         const auto link = link_;
-        if (link->usable())
+        // While the first session is opened, the store may not have been made yet.
+        if (link->usable() && !link->domain().empty())
             co_return std::make_shared<visitor>(link, false);
         const auto own = std::make_shared<zookeeper_link>(link->config());
         own->attach(strand_, nobody_, time_);
