@@ -76,14 +76,17 @@ TEST(RedisConfig, HasOnePlaceAndOneLogin) {
         }),
         "sentinels name a host"
     );
-    expect_bad_config(
-        [](auto& config) {
-            config.user = "u";
-            config.password = "s3cret";
-            config.ask_login = [] { return redis_login(); };
-        },
-        "give one of them"
-    );
+    for (const char* const user : {"", "u"}) {
+        expect_bad_config(
+            [&](auto& config) {
+                config.user = user;
+                config.password = "s3cret";
+                config.ask_login = [] { return redis_login(); };
+            },
+            "give the login, or ask_login"
+        );
+    }
+    expect_bad_config([](auto& config) { config.tls_name.assign(256, 'n'); }, "name of a host");
 }
 
 TEST(RedisConfig, MayHaveNoPrefixOfItsOwn) {

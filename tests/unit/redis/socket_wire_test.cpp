@@ -261,20 +261,20 @@ TEST(SocketWire, TellsWhoWaitsAndThenItsOwnerThatTheConnectionHasEnded) {
     test::redis_server server;
     scene there(at(server.port()));
     ASSERT_FALSE(there.open().code);
-    bool told_first = true;
+    bool owner_first = true;
     std::optional<error_code> answered;
     asio::co_spawn(
         there.context,
         there.wire->call({"BLPOP", "nothing", "0"}),
         [&](const std::exception_ptr&, const result<redis_value>& reply) {
-            told_first = there.closed.code.failed();
+            owner_first = there.closed.code.failed();
             answered = reply ? error_code() : reply.error();
         }
     );
     server.kill();
     ASSERT_TRUE(there.until([&] { return there.closed.code.failed(); }));
     EXPECT_EQ(answered, errc::outcome_unknown);
-    EXPECT_FALSE(told_first);
+    EXPECT_FALSE(owner_first);
     EXPECT_EQ(there.call({"PING"}).error(), errc::store_unavailable);
 }
 

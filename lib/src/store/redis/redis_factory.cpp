@@ -96,8 +96,8 @@ void check(const redis_store_config& config) {
     constexpr std::size_t host_max = 255;
     if (config.tls_name.size() > host_max)
         refuse("tls_name", "use the name of a host, of at most 255 characters");
-    if (config.ask_login && !config.user.empty())
-        refuse("user, ask_login", "give one of them");
+    if (config.ask_login && !(config.user.empty() && config.password.empty()))
+        refuse("user, password, ask_login", "give the login, or ask_login");
     check_login("user", config.user, config.password);
     check_login("sentinel_user", config.sentinel_user, config.sentinel_password);
 }
