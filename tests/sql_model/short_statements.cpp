@@ -134,7 +134,7 @@ result<bool> sql_tables::pass_on(
     row.base = next_base(*lock, now);
     --row.queue;
     lock->entries.erase(next);
-    sessions_.at(row.holder).changes += row.holder != actor.key ? 1 : 0;
+    ++sessions_.at(row.holder).changes;
     sql_push push;
     push.type = store_event::kind::granted;
     push.to = row.holder;

@@ -67,6 +67,7 @@ public:
     bool drawn = false;
     bool broken = false;
     bool ended = false;
+    std::uint64_t changes = 0;  ///< As the newest heartbeat tells.
 
 private:
     void on_store_event(const store_event& event) noexcept override {
@@ -105,7 +106,8 @@ private:
     }
     asio::awaitable<void> beats() {
         auto beating = port->beat(0);
-        co_await std::move(beating);
+        const auto reply = co_await std::move(beating);
+        changes = reply ? reply->changes : changes;
     }
 
     asio::awaitable<void> draws(grant given) {
@@ -259,6 +261,25 @@ TEST_F(SqlShell, OtherModesCostAMessageMore) {
     alice.release();
     ASSERT_TRUE(until([&] { return alice.released.size() == 1; }));
     EXPECT_EQ(transactions(), 2u);
+}
+
+// The answer to a release tells of the grant that ended, and of none that began.
+TEST_F(SqlShell, ALostPushOfAGrantThatTheSessionItselfCausedIsNoticed) {
+    for (const lock_mode mode : {lock_mode::exclusive(), lock_mode::permits(1)}) {
+        user& alice = add("alice");
+        alice.ask("door", 1, mode);
+        ASSERT_TRUE(until([&] { return alice.answers.size() == 1; }));
+        alice.ask("door", 2, mode);
+        ASSERT_TRUE(until([&] { return alice.answers.size() == 2; }));
+        server_.lose_pushes(1);
+        alice.release();
+        ASSERT_TRUE(until([&] { return alice.released.size() == 1; }));
+        EXPECT_EQ(alice.granted, 0u);
+        alice.beat();
+        EXPECT_TRUE(until([&] { return alice.changes == 1; }));
+        alice.withdraw("door", 2);
+        ASSERT_TRUE(until([&] { return alice.withdrawn.size() == 1; }));
+    }
 }
 
 TEST_F(SqlShell, CallsForOneLockTakeEffectInTheirOrder) {

@@ -167,7 +167,8 @@ struct heartbeat {
     /// if from `sent`; earlier where an answer proves only the heartbeat before it (ZooKeeper).
     std::optional<clock::time_point> base;
     random_id incarnation;
-    /// Grows when somebody else changes an entry of the session.
+    /// Grows when an entry of the session changes and no answer tells it so: because of another
+    /// session, or because a request that waited was granted.
     std::uint64_t changes = 0;
     /// The grants and the waiting requests that the store has for this session; meaningless
     /// without `store_traits::counts`.
@@ -186,7 +187,9 @@ struct store_event {
         /// Another session began to wait for the lock of grant `id`, or tried to get it.
         contended,
         session_lost,  ///< The session is gone, because of `why`.
-        look_again,    ///< Something of this session changed: call `look`.
+        /// Something of this session changed: call `look`. With `id` and `change`: the grant `id`
+        /// was taken away, and nothing else has changed.
+        look_again,
         /// The store may have forgotten something: nothing is sure before the next heartbeat.
         unsure,
         changed,  ///< A lock of the store changed since `watch` was called.
@@ -200,6 +203,9 @@ struct store_event {
     fencing_token token;
     std::uint32_t slot = 0;  ///< As `answer::slot`.
     bool contended = false;  ///< As `answer::contended`.
+    /// The change number of the session after what is told here; zero if the store does not say. An
+    /// event with the number after the last known one makes up for a `look`.
+    std::uint64_t change = 0;
     error_code why;
 };
 

@@ -162,7 +162,8 @@ queue_view lock_engine::grant_next(std::string_view name) {
                 break;
             }
             rows_.grant(*next);
-            rows_.changed(next->session, 1, -1, next->session != actor_);
+            // Told by a push alone, even if this session itself let the lock go.
+            rows_.changed(next->session, 1, -1, true);
             tell(effect::kind::granted, *next);
             break;
         case standing::lapsed:

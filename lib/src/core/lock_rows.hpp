@@ -101,10 +101,10 @@ public:
     virtual void forget(session_key session) = 0;
 
     /// Notes that the entries of a session changed: adds `grants` and `requests` to its counts, and
-    /// advances its change number if another session caused the change. Of a dead session nothing
+    /// advances its change number if no answer tells it of the change. Of a dead session nothing
     /// need be noted.
     virtual void
-    changed(session_key session, std::int64_t grants, std::int64_t requests, bool by_other) = 0;
+    changed(session_key session, std::int64_t grants, std::int64_t requests, bool unanswered) = 0;
 
     /// Draws `count` consecutive bases of tokens, above every base drawn before.
     /// @return the first of them, or zero after a failure.

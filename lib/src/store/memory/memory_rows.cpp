@@ -191,14 +191,14 @@ void memory_rows::forget(session_key session) {
 }
 
 void memory_rows::changed(
-    session_key session, std::int64_t grants, std::int64_t requests, bool by_other
+    session_key session, std::int64_t grants, std::int64_t requests, bool unanswered
 ) {
     const auto found = sessions.find(session);
     if (found == sessions.end())
         return;
     found->second.grants += static_cast<std::uint64_t>(grants);
     found->second.requests += static_cast<std::uint64_t>(requests);
-    if (by_other)
+    if (unanswered)
         ++found->second.changes;
 }
 

@@ -100,7 +100,7 @@ constexpr const char* pass_on_text =
         "request=IFNULL(@q,request),base=IF(@w IS NULL,base,GREATEST(base+1," MORTISE_NOW ")),"
         "queue=queue-(@w IS NOT NULL) "
         "WHERE @ok=1 AND name={n} AND (@w IS NOT NULL OR queue=0);SET @ok=ROW_COUNT();"
-        "UPDATE mortise_session SET changes=changes+(id<>{s}),rings=rings+1 WHERE id=@w;"
+        "UPDATE mortise_session SET changes=changes+1,rings=rings+1 WHERE id=@w;"
         "COMMIT;"
         "SELECT 1 done FROM mortise_meta WHERE @ok=1";
 

@@ -134,7 +134,7 @@ g AS (UPDATE lock l SET stamp = $5, holder = (SELECT session FROM d),
     queue = l.queue - (SELECT count(*) FROM d)
   WHERE {mine} AND (SELECT fits FROM o) AND (l.queue = 0 OR EXISTS (SELECT FROM d))
   RETURNING l.holder),
-c AS (UPDATE session s SET changes = changes + 1 FROM g WHERE s.key = g.holder AND s.key <> $2)
+c AS (UPDATE session s SET changes = changes + 1 FROM g WHERE s.key = g.holder)
 SELECT 1 AS done FROM g)");
     static const std::string tell =
         tells_holder(store_event::kind::granted, "queue > 0 AND " MORTISE_OTHERS_WAIT) +

@@ -124,8 +124,8 @@ std::optional<lock_entry> loaded_rows::any_of(session_key session) {
 // A session is forgotten when nothing of it is left in any lock, which one lock cannot tell.
 void loaded_rows::forget(session_key) {}
 
-void loaded_rows::changed(session_key session, std::int64_t, std::int64_t, bool by_other) {
-    if (by_other && presence_of(session) == presence::alive)
+void loaded_rows::changed(session_key session, std::int64_t, std::int64_t, bool unanswered) {
+    if (unanswered && presence_of(session) == presence::alive)
         ++changes_[session];
 }
 

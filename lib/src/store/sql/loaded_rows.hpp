@@ -35,7 +35,7 @@ public:
     std::optional<core::lock_entry> any_of(core::session_key session) override;
     void forget(core::session_key session) override;
     void changed(
-        core::session_key session, std::int64_t grants, std::int64_t requests, bool by_other
+        core::session_key session, std::int64_t grants, std::int64_t requests, bool unanswered
     ) override;
     std::uint64_t draw_bases(std::uint64_t count) override;
     bool quarantined() override;

@@ -276,7 +276,7 @@ void sql_rows::forget(session_key session) {
 }
 
 void sql_rows::changed(
-    session_key session, std::int64_t grants, std::int64_t requests, bool by_other
+    session_key session, std::int64_t grants, std::int64_t requests, bool unanswered
 ) {
     auto found = std::find_if(changes_.begin(), changes_.end(), [session](const change& each) {
         return each.session == session;
@@ -288,7 +288,7 @@ void sql_rows::changed(
     }
     found->grants += grants;
     found->requests += requests;
-    if (by_other)
+    if (unanswered)
         ++found->by_others;
 }
 

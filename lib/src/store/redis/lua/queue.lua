@@ -283,7 +283,7 @@ local function grant_next(name)
             changed = true
             call('ZADD', key, digits(tonumber(ordinal) - HELD), member)
             call('HSET', hash, id, text_of(entry), 'q', read[4] - 1, 'c',
-                 session == actor and read[3] or read[3] + 1)
+                 read[3] + 1)
             note_end(session, id, entry)
             granted[#granted + 1] = {session, id, entry}
             if closed(held) then
