@@ -44,16 +44,14 @@ public:
     std::chrono::milliseconds ttl() const override { return 1s; }
     std::chrono::milliseconds takeover_max() const override { return 1'100ms; }
 
-    std::int64_t parties(const std::string& name) override {
-        return parties_at(admin_, "mortise:l:" + name);
-    }
+    std::int64_t parties(const std::string& name) override { return parties_at(admin_, name); }
 
-    std::int64_t sessions() override { return admin_.command({"ZCARD", "mortise:d"}).number; }
+    std::int64_t sessions() override { return admin_.command({"ZCARD", store_key("d")}).number; }
 
     bool empty() override {
         const auto keys = admin_.command({"KEYS", "*"}).texts();
         return std::all_of(keys.begin(), keys.end(), [](const std::string& key) {
-            return key == "mortise:id" || key == "mortise:t" || key == "mortise:u";
+            return is_lasting(key);
         });
     }
 

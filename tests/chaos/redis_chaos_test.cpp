@@ -37,7 +37,7 @@ protected:
     /// Waits until this many parties hold the lock or wait for it.
     void queued(int count, const std::string& name = "door") {
         const auto end = clock::now() + 30s;
-        while (parties_at(admin_, "mortise:l:" + name) != count) {
+        while (parties_at(admin_, name) != count) {
             ASSERT_LT(clock::now(), end) << "they do not queue up";
             std::this_thread::sleep_for(1ms);
         }
@@ -45,7 +45,7 @@ protected:
 
     void expect_nothing_left() {
         for (const auto& key : admin_.command({"KEYS", "*"}).texts())
-            EXPECT_TRUE(key == "mortise:id" || key == "mortise:t" || key == "mortise:u") << key;
+            EXPECT_TRUE(is_lasting(key)) << key;
     }
 
     static void stop(actor_process& each) {
@@ -124,7 +124,7 @@ TEST_F(RedisChaos, ThousandsOfLocksOfAKilledHolderAreAllTakenOverAndNothingIsLef
         for (int i = from; i < from + at_once; ++i)
             ASSERT_TRUE(holder->hear("held n", 30s)) << i;
     }
-    const auto keys = admin_.command({"KEYS", "mortise:l:n*"}).items.size();
+    const auto keys = admin_.command({"KEYS", store_key("l:n*")}).items.size();
     EXPECT_EQ(keys, static_cast<std::size_t>(count));
     const auto other = start(30s);
     for (int i = 0; i < count; ++i) {

@@ -37,7 +37,7 @@ protected:
         ASSERT_FALSE(first_.code) << first_.code.message() << ": " << holder_->explain();
         asked_ = waiter_->ask("door", 40s);
         auto admin = set_.primary()->connect();
-        ASSERT_TRUE(eventually([&] { return parties_at(admin, "mortise:l:door") == 2; }));
+        ASSERT_TRUE(eventually([&] { return parties_at(admin, "door") == 2; }));
         ASSERT_EQ(admin.command({"WAIT", "2", "10000"}).number, 2);
     }
 

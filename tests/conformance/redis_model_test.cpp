@@ -45,7 +45,7 @@ private:
     std::vector<const sim::process*> servers() override { return {&server_.host()}; }
 
     const std::set<std::string> lasting_{
-        "mortise:id", "mortise:m", "mortise:t", "mortise:u", "mortise:b"};
+        "mortise:id", "{mortise:}id", "{mortise:}s", "{mortise:}u", "{mortise:}b"};
     std::chrono::milliseconds longest_ttl_ = ttl();
     redis_model::sim_redis server_{world(), "redis"};
 };

@@ -4,6 +4,7 @@
 #include "core/session_rules.hpp"
 #include "redis_model/model_redis.hpp"
 #include "store/redis/redis_scripts.hpp"
+#include "store/redis/store_keys.hpp"
 #include "support/choices.hpp"
 
 #include <gtest/gtest.h>
@@ -73,17 +74,22 @@ public:
     void pass(milliseconds span) { now_us_ += microseconds(span).count(); }
 
     std::string request(const std::string& session, unsigned id, const std::string& name) {
-        return run(redis_script::request,
-                   {text_of(session, 1) + " " + std::to_string(id) + " x " + name})
-            .text;
+        asked_[session].emplace(id, name);
+        const std::string wish = "1 " + std::to_string(id) + " x";
+        const auto reply = run(redis_script::request, keys_.brief(session, name), {wish});
+        if (reply.text != "+")
+            return reply.text;
+        auto keys = keys_.rules(session);
+        keys_.add_lock(keys, name);
+        return run(redis_script::request_rules, keys, {wish}).text;
     }
 
     void resume(const std::string& session, std::uint64_t generation, milliseconds ttl) {
         const auto judged = core::judge_resume(terms_of(session), generation, now());
         const auto reply =
             run(redis_script::resume,
-                {session,
-                 "full " + session,
+                keys_.all(session),
+                {"full " + session,
                  std::to_string(generation),
                  std::to_string(ttl.count()),
                  "host",
@@ -92,7 +98,8 @@ public:
                  "0123456789abcdef0123456789abcdef",
                  "",
                  "1",
-                 std::to_string(longest.count())});
+                 std::to_string(longest.count()),
+                 "1"});
         ASSERT_FALSE(reply.items.empty());
         opened_ = true;
         const bool refuses = judged == core::resumption::refused;
@@ -132,11 +139,16 @@ private:
     void connect() {
         user_ = server_.connect([](const redis_value&) {});
         for (const auto& each : names)
-            server_.execute(user_, {"SUBSCRIBE", "p:i:" + each});
+            server_.execute(user_, {"SUBSCRIBE", keys_.inbox(each)});
     }
 
-    redis_value run(redis_script script, const std::vector<std::string>& arguments) {
-        store_detail::redis_command words{"EVAL", scripts_[script].text, "0"};
+    redis_value
+    run(redis_script script,
+        const store_detail::store_keys::list& keys,
+        const std::vector<std::string>& arguments) {
+        store_detail::redis_command words{
+            "EVAL", scripts_[script].text, std::to_string(keys.size())};
+        words.insert(words.end(), keys.begin(), keys.end());
         words.insert(words.end(), arguments.begin(), arguments.end());
         auto reply = server_.execute(user_, words);
         EXPECT_NE(reply.type, redis_value::kind::error) << reply.text;
@@ -157,15 +169,12 @@ private:
         return terms && core::may_act(*terms, generation, now());
     }
 
-    static std::string text_of(const std::string& session, std::uint64_t generation) {
-        return session + " " + std::to_string(generation);
-    }
-
     void beat(const std::string& session, std::uint64_t generation) {
-        const auto text =
+        const auto told =
             run(redis_script::beat,
-                {text_of(session, generation) + " " + std::to_string(longest.count())})
-                .text;
+                keys_.all(session),
+                {std::to_string(generation) + " " + std::to_string(longest.count())});
+        const auto text = told.items.at(0).text;
         ASSERT_EQ(text[0], may_act(session, generation) ? 'o' : 'l');
         if (text[0] == 'l') {
             ++refused;
@@ -175,7 +184,9 @@ private:
         own.terms.deadline = core::deadline_after(now(), own.ttl);
         notice_run();
         shorten();
-        // A heartbeat reaps those that are over.
+        // The client removes those that are over.
+        for (const auto& dead : told.items.at(1).items)
+            bury(dead.text);
         std::erase_if(known_, [&](const auto& each) {
             return core::is_over(each.second.terms.deadline, now());
         });
@@ -208,19 +219,35 @@ private:
         return reply;
     }
 
+    // Nothing that a dead session has in a lock is looked at here, but what request() asked for.
+    void bury(const std::string& session) {
+        for (const auto& [id, name] : asked_[session]) {
+            auto keys = keys_.rules(session);
+            keys_.add_lock(keys, name);
+            EXPECT_EQ(run(redis_script::expel, keys, {std::to_string(id)}).text, "o");
+        }
+        asked_.erase(session);
+        EXPECT_EQ(run(redis_script::forget, keys_.all(session), {}).text, "o");
+    }
+
     void look(const std::string& session, std::uint64_t generation) {
-        const auto reply = run(redis_script::look, {text_of(session, generation)});
-        const auto& mark = reply.items.empty() ? reply.text : reply.items[0].text;
-        EXPECT_EQ(mark == "l", !may_act(session, generation)) << mark;
+        const auto reply =
+            run(redis_script::survey, keys_.own(session), {"0", std::to_string(generation)});
+        EXPECT_EQ(reply.items.at(0).text == "l", !may_act(session, generation));
     }
 
     void withdraw(const std::string& session, std::uint64_t generation) {
-        const auto text = run(redis_script::withdraw, {text_of(session, generation) + " 1"}).text;
+        auto keys = keys_.rules(session);
+        keys_.add_lock(keys, "x");
+        const auto text =
+            run(redis_script::withdraw, keys, {std::to_string(generation) + " 1"}).text;
         EXPECT_EQ(text, may_act(session, generation) ? "o" : "l");
     }
 
     void end(const std::string& session) {
-        EXPECT_EQ(run(redis_script::end, {session}).text, "o");
+        const auto text = run(redis_script::end, keys_.rules(session), {}).text;
+        EXPECT_EQ(text, known_.contains(session) ? "o" : "n");
+        bury(session);
         known_.erase(session);
     }
 
@@ -261,17 +288,21 @@ private:
 
     void compare_deadlines() {
         for (const auto& [name, each] : known_) {
-            const auto written = ask({"HGET", "p:s:" + name, "d"});
-            ASSERT_FALSE(written.empty()) << name;
-            EXPECT_EQ(time_of(written), each.terms.deadline) << name;
-            EXPECT_EQ(ask({"HGET", "p:s:" + name, "g"}), std::to_string(each.terms.generation));
+            std::istringstream written(ask({"HGET", keys_.of("s"), name}));
+            std::string generation, deadline;
+            written >> generation >> deadline;
+            ASSERT_FALSE(deadline.empty()) << name;
+            EXPECT_EQ(time_of(deadline), each.terms.deadline) << name;
+            EXPECT_EQ(generation, std::to_string(each.terms.generation));
         }
-        const auto all = server_.execute(user_, {"ZCARD", "p:d"}).number;
+        const auto all = server_.execute(user_, {"ZCARD", keys_.of("d")}).number;
         EXPECT_EQ(static_cast<std::size_t>(all), known_.size()) << "a session that is not known";
     }
 
     choices random_;
-    store_detail::redis_scripts scripts_{"p:"};
+    const store_detail::redis_scripts scripts_;
+    const store_detail::store_keys keys_{"p:"};
+    std::map<std::string, std::map<unsigned, std::string>> asked_;
     std::int64_t now_us_ = 1'700'000'000'000'000;
     model_redis server_{[this] { return now_us_; }};
     model_redis::client_id user_ = 0;

@@ -26,8 +26,9 @@ namespace {
 using std::chrono::milliseconds;
 
 /// With `watched` every change is watched, so that a store with short ways for simple requests does
-/// not go them. With `plain` most wishes are such that it does.
-enum class wishes : std::uint8_t { watched, plain };
+/// not go them. With `plain` most wishes are such that it does. With `crowds` many hold one lock
+/// together.
+enum class wishes : std::uint8_t { watched, plain, crowds };
 
 /// Whether each push is told as the engine says, or is a hint, which may be one to look at all.
 enum class pushes : std::uint8_t { answers, hints };
@@ -204,6 +205,8 @@ private:
         case 5:
         case 6:
         case 7:
+            if (of_ == wishes::crowds && random_.pick(2) == 0)
+                co_return co_await ask(who);
             co_return co_await release(who);
         case 8:
         case 9:
@@ -218,8 +221,9 @@ private:
     }
 
     std::string some_name() {
-        static const std::string names[] = {"door", std::string("a b\0c\n", 6), ":1:x "};
-        return names[random_.pick(3)];
+        static const std::string names[] = {
+            "door", std::string("a b\0c\n", 6), ":1:x ", "pool", "book"};
+        return names[random_.pick(of_ == wishes::crowds ? 5 : 3)];
     }
 
     asio::awaitable<void> ask(unsigned who) {
@@ -229,6 +233,12 @@ private:
             lock_mode::permits(2),
             lock_mode::permits(3),
         };
+        if (of_ == wishes::crowds && random_.pick(8) != 0) {
+            const bool pool = random_.pick(3) != 0;
+            const peer::manner shared{pool ? lock_mode::permits(30) : lock_mode::shared()};
+            auto asking = ask(who, pool ? "pool" : "book", shared);
+            co_return co_await std::move(asking);
+        }
         const auto name = some_name();
         if (of_ == wishes::plain && random_.pick(4) != 0) {
             const peer::manner plain;
@@ -491,7 +501,9 @@ void expect_the_same(harness_factory make, std::uint64_t seed, wishes of) {
 void expect_the_same(harness_factory make, wishes of) {
     constexpr std::uint64_t at_least = 5;
     constexpr auto time_for_more = std::chrono::minutes(2);  // at a real server of a busy machine
-    const std::uint64_t seeds = amount("MORTISE_RULES_SEEDS", at_least, 60);
+    // Each look at a crowd is long.
+    const std::uint64_t seeds =
+        of == wishes::crowds ? 3 : amount("MORTISE_RULES_SEEDS", at_least, 60);
     const auto begun = clock::now();
     for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
         if (seed > at_least && clock::now() - begun > time_for_more)
@@ -554,6 +566,10 @@ TEST(GrantJudge, ObjectsToATokenThatHasFallen) {
 TEST_P(StoreRules, AreThoseOfTheLockEngine) {
     const bool can_watch = GetParam()()->make_store()->traits().records;
     expect_the_same(GetParam(), can_watch ? wishes::watched : wishes::plain);
+}
+
+TEST_P(StoreRules, AreThoseOfTheLockEngineInACrowd) {
+    expect_the_same(GetParam(), wishes::crowds);
 }
 
 TEST_P(StoreRules, AreThoseOfTheLockEngineOnTheShortWays) {

@@ -68,20 +68,45 @@ std::string some_entry(input& in) {
     return some_text(in, shapes[in.pick(std::size(shapes))]);
 }
 
-// A session with a few entries, as it is resumed or looked at.
-redis_value some_session(input& in, bool resumed) {
+redis_value some_session(input& in) {
     std::vector<redis_value> items;
     items.push_back(text_of("o"));
-    if (resumed) {
-        items.push_back(text_of("0123456789abcdeffedcba9876543210ffffffff"));
-        items.push_back(text_of(some_domain(in)));
+    items.push_back(text_of("0123456789abcdeffedcba9876543210ffffffff"));
+    items.push_back(text_of(some_domain(in)));
+    for (unsigned i = 0; i < 4; ++i)
+        items.push_back(text_of(some_number(in)));
+    return array_of(std::move(items));
+}
+
+// Two entries of a session.
+redis_value some_states(input& in) {
+    std::vector<redis_value> items;
+    items.push_back(text_of(some_text(in, "o #")));
+    for (unsigned i = 0; i < 2; ++i) {
+        items.push_back(text_of(in.flag() ? "1" : "0"));
+        items.push_back(text_of(in.pick(4) == 0 ? std::string() : some_entry(in)));
     }
-    items.push_back(text_of(some_number(in)));
+    return array_of(std::move(items));
+}
+
+redis_value some_survey(input& in) {
+    std::vector<redis_value> items;
+    items.push_back(text_of(some_text(in, "o # # #")));
     items.push_back(text_of(some_number(in)));
     for (auto left = in.pick(4); left != 0; --left) {
         items.push_back(text_of(some_number(in)));
-        items.push_back(text_of(in.flag() ? "1" : "0"));
-        items.push_back(text_of(some_entry(in)));
+        items.push_back(text_of(some_text(in, in.flag() ? "p#@# name" : "x name")));
+    }
+    return array_of(std::move(items));
+}
+
+redis_value some_beat(input& in) {
+    std::vector<redis_value> items;
+    items.push_back(text_of(some_text(in, "o - # # # 1 # # #")));
+    for (unsigned i = 0; i < 3; ++i) {
+        items.push_back(array_of({}));
+        for (auto left = in.pick(3); left != 0; --left)
+            items.back().items.push_back(text_of(some_text(in, "session:#:name")));
     }
     return array_of(std::move(items));
 }
@@ -116,11 +141,11 @@ redis_value some_breaks(input& in) {
 }
 
 redis_value some_answer(input& in) {
-    switch (in.pick(8)) {
+    switch (in.pick(9)) {
     case 0:
-        return some_session(in, true);
+        return some_session(in);
     case 1:
-        return some_session(in, false);
+        return some_states(in);
     case 2:
         return some_locks(in);
     case 3:
@@ -130,7 +155,9 @@ redis_value some_answer(input& in) {
     case 5:
         return text_of(some_text(in, in.flag() ? "d # #" : "q # #"));
     case 6:
-        return text_of(some_text(in, "o - # # # 1 #"));
+        return some_beat(in);
+    case 7:
+        return some_survey(in);
     default:
         return some_redis_value(in);
     }
@@ -148,8 +175,8 @@ void check_token(const fencing_token& token, std::uint32_t slot, const token_dom
     MORTISE_ASSERT(token.domain.slot_in(domain) == slot);
 }
 
-void check_entries(const session_view& view, const token_domain& domain) {
-    for (const auto& each : view.entries) {
+void check_entries(const std::vector<session_entry>& entries, const token_domain& domain) {
+    for (const auto& each : entries) {
         MORTISE_ASSERT(!each.name.empty() && each.age >= clock::duration::zero());
         if (each.granted)
             check_token(each.token, each.slot, domain);
@@ -162,26 +189,27 @@ void check_session(const redis_value& reply, const token_domain& domain) {
     const auto session = store_detail::parse_resumed(reply);
     if (session) {
         MORTISE_ASSERT(session->domain.name().size() <= token_domain::store_size_max);
-        check_entries(session->view, session->domain);
     } else {
         check_code(
             session.error(),
             {errc::session_lost, errc::newer_format, errc::bad_config, errc::store_unavailable}
         );
     }
-    const auto view = store_detail::parse_view(reply, domain);
-    if (view)
-        check_entries(*view, domain);
+    const auto states = store_detail::parse_states(reply, {7, 8}, domain);
+    if (states)
+        check_entries(*states, domain);
     else
-        check_code(view.error(), {errc::session_lost});
+        check_code(states.error(), {errc::session_lost});
+    const auto survey = store_detail::parse_survey(reply);
+    if (!survey)
+        check_code(survey.error(), {errc::session_lost});
     const auto beat = store_detail::parse_beat(reply);
     if (!beat)
         check_code(beat.error(), {errc::session_lost, errc::store_replaced});
     else if (beat->value.next_deadline)
         MORTISE_ASSERT(*beat->value.next_deadline >= clock::duration::zero());
-    const auto ended = store_detail::parse_ended(reply);
-    if (!ended)
-        check_code(ended.error(), {});
+    if (const auto ended = store_detail::parse_ended(reply))
+        check_code(ended, {});
     if (const auto done = store_detail::parse_done(reply))
         check_code(done, {errc::session_lost});
 }

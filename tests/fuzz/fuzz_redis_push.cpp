@@ -18,8 +18,11 @@ void check_push(const std::string& message, const token_domain& domain) {
         return;
     MORTISE_ASSERT(event->slot <= lock_mode::capacity_max);
     if (event->type == kind::look_again || event->type == kind::changed) {
-        MORTISE_ASSERT(message.substr(1).find_first_not_of(' ') == std::string::npos);
-        MORTISE_ASSERT(!event->token && event->id == 0);
+        const bool names_grant = event->type == kind::look_again && message.size() > 2;
+        MORTISE_ASSERT(
+            names_grant || message.substr(1).find_first_not_of(' ') == std::string::npos
+        );
+        MORTISE_ASSERT(!event->token && (names_grant || event->id == 0));
         return;
     }
     MORTISE_ASSERT(event->type == kind::granted || event->type == kind::contended);
@@ -30,6 +33,7 @@ void check_push(const std::string& message, const token_domain& domain) {
              std::to_string(event->slot);
     if (event->type == kind::granted)
         again += event->contended ? " 1" : " 0";
+    again += ' ' + std::to_string(event->change);
     const auto same = store_detail::parse_push(again, domain);
     MORTISE_ASSERT(same && same->token == event->token && same->id == event->id);
 }

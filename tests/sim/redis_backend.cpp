@@ -89,7 +89,7 @@ public:
 
     std::string residue() override {
         const std::set<std::string> lasting{
-            "mortise:id", "mortise:m", "mortise:t", "mortise:u", "mortise:b"};
+            "mortise:id", "{mortise:}id", "{mortise:}s", "{mortise:}u", "{mortise:}b"};
         std::string left;
         for (const auto& [name, held] : server_.model().keys())
             left += lasting.contains(name) ? "" : " " + name;

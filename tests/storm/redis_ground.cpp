@@ -3,6 +3,7 @@
 
 #include "storm/last_client.hpp"
 #include "storm/plan.hpp"
+#include "support/redis_parties.hpp"
 
 #include <utility>
 
@@ -118,11 +119,11 @@ std::vector<std::pair<std::string, std::size_t>> redis_ground::blows() const {
 std::string redis_ground::residue() {
     auto server = server_.connect();
     bury_the_dead(url(0), ttl_, [&server] {
-        return static_cast<std::int64_t>(server.command({"KEYS", "mortise:s:*"}).items.size());
+        return static_cast<std::int64_t>(sessions_at(server).size());
     });
     std::string left;
     for (const auto& key : server.command({"KEYS", "*"}).texts()) {
-        if (key != "mortise:id" && key != "mortise:t" && key != "mortise:u")
+        if (!test::is_lasting(key))
             left += "the key " + key + "; ";
     }
     return left;

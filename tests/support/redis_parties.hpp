@@ -4,17 +4,52 @@
 
 #include "support/raw_redis.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace mortise::test {
 
-/// How many hold the lock at this key or wait for it: a single holder that took a free lock is a
-/// text, others are a sorted set.
-inline std::int64_t parties_at(raw_redis& redis, const std::string& key) {
-    if (redis.command({"TYPE", key}).text == "string")
-        return 1;
-    return redis.try_command({"ZCARD", key}).number;  // It may change in between.
+// What a store of the queue form with the usual prefix has at its server.
+
+inline std::string store_key(std::string_view what) {
+    return "{mortise:}" + std::string(what);
+}
+
+/// Whether a key stays when there are no sessions: by it a store describes itself.
+inline bool is_lasting(std::string_view key) {
+    for (const char* const each : {"id", "s", "u", "b"}) {
+        if (key == store_key(each))
+            return true;
+    }
+    return key == "mortise:id";  // So that programs of format 1 keep away.
+}
+
+/// How many hold the lock or wait for it. All of them are in the text of the lock as long as they
+/// are few.
+inline std::int64_t parties_at(raw_redis& redis, const std::string& lock) {
+    const auto text = redis.command({"GET", store_key("l:" + lock)}).text;
+    // Each but the first one follows a space or a bar, and bars have no party behind them at the end.
+    if (text.empty())
+        return 0;
+    std::int64_t count = text.front() == '|' ? 0 : 1;
+    for (std::size_t i = 0; i + 1 < text.size(); ++i)
+        count += (text[i] == ' ' || text[i] == '|') && text[i + 1] != '|' ? 1 : 0;
+    return count;
+}
+
+/// The deadline of a session, in microseconds of the server's clock.
+inline std::int64_t deadline_at(raw_redis& redis, const std::string& session) {
+    const auto text = redis.command({"HGET", store_key("s"), session}).text;
+    const auto from = std::min(text.find(' '), text.size() - 1) + 1;
+    return std::stoll(text.substr(from));
+}
+
+inline std::vector<std::string> sessions_at(raw_redis& redis) {
+    return redis.command({"ZRANGE", store_key("d"), "0", "-1"}).texts();
 }
 
 }  // namespace mortise::test

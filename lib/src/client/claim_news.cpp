@@ -134,6 +134,17 @@ void claims::lose_all(errc why, queue_work& work) {
     }
 }
 
+bool claims::taken_away(request_id id) {
+    const auto found = granted_.find(id);
+    if (found == granted_.end())
+        return own_.releases.under_way().contains(id);  // Its answer says that it was lost.
+    queue_work work;
+    const claim_ptr claim = found->second;
+    lose_missing(claim, work);
+    core_.locals.carry_out(std::move(work));
+    return true;
+}
+
 void claims::lose_missing(const claim_ptr& claim, queue_work& work) {
     granted_.erase(claim->id);
     context_.clear_timer(claim->timer);

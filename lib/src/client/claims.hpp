@@ -58,6 +58,8 @@ public:
     void take_grant(const claim_ptr& claim, const fencing_token& token, proof_number number);
     /// Another client waits for the lock of this request. @return as `granted`.
     bool contended(request_id id);
+    /// The store took that grant away. @return whether it is one that this session has, or releases.
+    bool taken_away(request_id id);
     void contended(claim& claim);
     /// Notes what the store says of a grant in an answer, a push or a look.
     void note_grant(claim& claim, std::uint32_t slot, bool contended);

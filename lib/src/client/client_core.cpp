@@ -112,15 +112,21 @@ void client_core::on_store_event(const store_event& event) noexcept {
     };
     switch (event.type) {
     case store_event::kind::granted:
-        any_session([&](claims& of) { return of.granted(event); });
+        if (any_session([&](claims& of) { return of.granted(event); }))
+            sessions.at(event.number).looks.note_told(event.change);
         break;
     case store_event::kind::contended:
         any_session([&](claims& of) { return of.contended(event.id); });
+        sessions.at(event.number).looks.note_told(event.change);
         break;
     case store_event::kind::session_lost:
         sessions.at(event.number).keeper.lose(errc::lease_lost);
         break;
     case store_event::kind::look_again:
+        if (event.id != 0 && any_session([&](claims& of) { return of.taken_away(event.id); })) {
+            sessions.at(event.number).looks.note_told(event.change);
+            break;
+        }
         sessions.at(event.number).claims.ask_again();
         sessions.at(event.number).looks.start();
         break;

@@ -27,7 +27,7 @@ void reconciler::start_if_different(const heartbeat& reply, bool quiet) {
         quiet && context_.traits().counts &&
         (reply.grants != granted + own_.claims.unproved().size() ||
          reply.grants + reply.requests != granted + own_.claims.asking().size());
-    if (reply.changes != changes_seen_ || counts_differ || wanted_ || owed_)
+    if (!is_known(reply.changes) || counts_differ || wanted_ || owed_)
         start();
 }
 
@@ -35,6 +35,29 @@ void reconciler::session_lost() noexcept {
     looking_ = wanted_ = owed_ = false;
     granted_meanwhile_.clear();
     unheard_.clear();
+    told_from_ = told_to_ = 0;
+}
+
+void reconciler::note_told(std::uint64_t change) noexcept {
+    if (change == 0)
+        return;
+    if (told_from_ == 0 || change < told_from_ || change > told_to_ + 1)
+        told_from_ = told_to_ = change;
+    else if (change > told_to_)
+        told_to_ = change;
+    skip_told();
+}
+
+// Whether nothing has to be looked for at a store with that change number: it is the newest that is
+// known, or older by changes that events have told since the store said it.
+bool reconciler::is_known(std::uint64_t changes) const noexcept {
+    return changes == changes_seen_ || (told_from_ != 0 && changes_seen_ == told_to_ &&
+                                        changes + 1 >= told_from_ && changes < told_to_);
+}
+
+void reconciler::skip_told() noexcept {
+    if (told_from_ != 0 && changes_seen_ + 1 >= told_from_ && changes_seen_ < told_to_)
+        changes_seen_ = told_to_;
 }
 
 void reconciler::note_grant(request_id id) {
@@ -48,7 +71,7 @@ void reconciler::note_grant(request_id id) {
 // sent: that look does not judge it, and its change is told by no other. It is no sign of one in
 // most cases, so that the next heartbeat is soon enough.
 void reconciler::note_unjudged(const session_view& view) {
-    const bool news = view.changes != changes_seen_;
+    const bool news = view.changes > changes_seen_;
     std::set<request_id> unheard;
     for (const auto& [id, claim] : own_.claims.asking()) {
         if (!claim->fsm.at_store() && (news || unheard_.contains(id)))
@@ -105,6 +128,7 @@ reconciler::snapshot reconciler::take_snapshot() const {
 void reconciler::compare(const session_view& view, const snapshot& before) {
     note_unjudged(view);
     changes_seen_ = view.changes;
+    skip_told();  // An event may have told of a later change than the look saw.
     std::map<request_id, const session_entry*> seen;
     for (const auto& entry : view.entries)
         seen.emplace(entry.id, &entry);

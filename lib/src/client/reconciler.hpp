@@ -36,6 +36,9 @@ public:
     void session_lost() noexcept;
     /// Notes the store's count of changes of this session, as it was told with a view.
     void note_changes(std::uint64_t changes) noexcept { changes_seen_ = changes; }
+    /// Notes that an event told everything about the change of that number; zero: about none. Only
+    /// changes that no event told are looked for.
+    void note_told(std::uint64_t change) noexcept;
 
 private:
     /// The claims of this session when a look was sent: its answer can judge only these.
@@ -52,12 +55,17 @@ private:
     void compare(const session_view& view, const snapshot& before);
     void compare(const session_entry& entry, const snapshot& before);
     void note_unjudged(const session_view& view);
+    void skip_told() noexcept;
+    bool is_known(std::uint64_t changes) const noexcept;
     asio::awaitable<void> run_look(std::shared_ptr<const void> kept);
 
     bool looking_ = false;
     bool wanted_ = false;
     bool owed_ = false;  ///< A look with the next heartbeat, for grants that none has judged.
     std::uint64_t changes_seen_ = 0;
+    std::uint64_t told_from_ =
+        0;  ///< The newest changes that events told without a gap; zero: none.
+    std::uint64_t told_to_ = 0;
     std::vector<request_id> granted_meanwhile_;  ///< Since the look that is under way was sent.
     /// Requests without an answer when a look was heard that counted a change.
     std::set<request_id> unheard_;

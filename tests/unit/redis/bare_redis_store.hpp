@@ -13,8 +13,10 @@
 #include <boost/asio/use_future.hpp>
 
 #include <memory>
+#include <mutex>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace mortise::test {
 
@@ -35,6 +37,12 @@ public:
 
     store& operator*() { return *store_; }
 
+    /// All events that have come and were not taken yet. Any thread.
+    std::vector<store_event> take_events() {
+        const std::lock_guard guard(mutex_);
+        return std::exchange(events_, {});
+    }
+
     /// Runs the call, which nobody has begun yet. @return its result
     template <class T>
     T outcome(asio::awaitable<T> call) {
@@ -42,7 +50,13 @@ public:
     }
 
 private:
-    void on_store_event(const store_event&) noexcept override {}
+    void on_store_event(const store_event& event) noexcept override {
+        const std::lock_guard guard(mutex_);
+        events_.push_back(event);
+    }
+
+    std::mutex mutex_;
+    std::vector<store_event> events_;
 
     asio::io_context context_{1};
     asio::executor_work_guard<asio::io_context::executor_type> work_{context_.get_executor()};

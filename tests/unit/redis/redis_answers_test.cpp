@@ -47,42 +47,24 @@ std::vector<redis_value> nonsense() {
     };
 }
 
-TEST(RedisAnswers, ToAResumptionGiveTheRunTheDomainAndTheEntries) {
-    const auto session = parse_resumed(texts_reply(
-        {"o",
-         run_id,
-         "shop",
-         "250",
-         "5000000",
-         "9",
-         "3",
-         "1",
-         "g p4 - 3000000 77 2 pool",
-         "4",
-         "0",
-         "w x - 4000000 door"}
-    ));
+TEST(RedisAnswers, ToAResumptionGiveTheRunAndTheDomain) {
+    const auto session =
+        parse_resumed(texts_reply({"o", run_id, "shop", "250", "5000000", "9", "3"}));
     ASSERT_TRUE(session);
     EXPECT_EQ(session->incarnation, (random_id{1, 2}));
     EXPECT_EQ(session->domain.name(), "shop");
     EXPECT_EQ(session->run, run_id);
     EXPECT_EQ(session->quarantine, 250us);
     EXPECT_EQ(session->now, 5'000'000u);
-    EXPECT_EQ(session->view.changes, 9u);
-    ASSERT_EQ(session->view.entries.size(), 2u);
-    const auto& held = session->view.entries[0];
-    EXPECT_EQ(held.id, 3u);
-    EXPECT_TRUE(held.granted && held.contended);
-    EXPECT_EQ(held.name, "pool");
-    EXPECT_EQ(held.slot, 2u);
-    EXPECT_EQ(held.token.base(), 77u);
-    EXPECT_EQ(held.token.domain.name(), "shop#2");
-    EXPECT_EQ(held.age, 2s);
-    const auto& waits = session->view.entries[1];
-    EXPECT_EQ(waits.id, 4u);
-    EXPECT_FALSE(waits.granted || waits.contended);
-    EXPECT_EQ(waits.name, "door");
-    EXPECT_FALSE(waits.token);
+    EXPECT_EQ(session->changes, 9u);
+    EXPECT_EQ(session->waits, 3u);
+}
+
+TEST(RedisAnswers, SayWhetherThereIsNoStoreAndWhetherTheShortWaysApply) {
+    EXPECT_TRUE(is_missing(texts_reply({"m"})));
+    EXPECT_FALSE(is_missing(texts_reply({"o", run_id})));
+    EXPECT_TRUE(is_out_of_ordinary(text_reply("+")));
+    EXPECT_FALSE(is_out_of_ordinary(text_reply("y")));
 }
 
 TEST(RedisAnswers, ToAResumptionHaveALetterForEachRefusal) {
@@ -97,9 +79,7 @@ TEST(RedisAnswers, ToAResumptionNameTheDomainOfAWholeStore) {
     // Of any other one the domains of slots cannot be made.
     for (const char* bad : {"", "a b", "a-name-of-26-characters-xy", "shop#1"}) {
         EXPECT_EQ(
-            code_of(parse_resumed(
-                texts_reply({"o", run_id, bad, "0", "5", "9", "3", "0", "g p9 - 3 7 65535 n"})
-            )),
+            code_of(parse_resumed(texts_reply({"o", run_id, bad, "0", "5", "9", "3"}))),
             errc::store_corrupt
         ) << bad;
         EXPECT_FALSE(parse_store_domain(bad)) << bad;
@@ -115,16 +95,11 @@ TEST(RedisAnswers, TellTheLongestTtlThatTheStoreKnows) {
 }
 
 TEST(RedisAnswers, ToAResumptionAreCorruptIfSomethingIsMissingOrBent) {
-    const std::vector<std::string> good = {
-        "o", run_id, "shop", "0", "5", "9", "3", "1", "w x - 4 n"};
+    const std::vector<std::string> good = {"o", run_id, "shop", "0", "5", "9", "3"};
     ASSERT_TRUE(parse_resumed(texts_reply(good)));
     for (std::size_t size = 1; size < good.size(); ++size) {
         const std::vector<std::string> cut(good.begin(), good.begin() + static_cast<long>(size));
-        // Six parts are a session without entries.
-        EXPECT_EQ(
-            code_of(parse_resumed(texts_reply(cut))),
-            size == 6 ? error_code() : error_code(errc::store_corrupt)
-        ) << size;
+        EXPECT_EQ(code_of(parse_resumed(texts_reply(cut))), errc::store_corrupt) << size;
     }
     for (std::size_t at = 2; at < good.size(); ++at) {
         auto bent = good;
@@ -182,9 +157,9 @@ TEST(RedisAnswers, ToAReleaseSayWhetherItWasHeld) {
     EXPECT_EQ(code_of(parse_released(text_reply("l"))), errc::session_lost);
 }
 
-TEST(RedisAnswers, ToAnEndSayWhetherThereIsMore) {
-    EXPECT_EQ(parse_ended(text_reply("m")).value(), true);
-    EXPECT_EQ(parse_ended(text_reply("o")).value(), false);
+TEST(RedisAnswers, ToAnEndAreGoodIfThereWasNothing) {
+    EXPECT_FALSE(parse_ended(text_reply("o")));
+    EXPECT_FALSE(parse_ended(text_reply("n")));
     EXPECT_FALSE(parse_done(text_reply("o")));
     EXPECT_EQ(parse_done(text_reply("l")), errc::session_lost);
 }
@@ -211,8 +186,17 @@ TEST(RedisAnswers, ToADrawGiveARangeOfTokens) {
         EXPECT_EQ(code_of(parse_drawn(text_reply(bad), store_domain)), errc::store_corrupt) << bad;
 }
 
+redis_value beat_reply(std::string told) {
+    return array_reply(
+        {text_reply(std::move(told)),
+         texts_reply({"a", "b"}),
+         texts_reply({"a:1:door"}),
+         array_reply({})}
+    );
+}
+
 TEST(RedisAnswers, ToAHeartbeatCountAndTellTheNextDeadline) {
-    const auto beat = parse_beat(text_reply("o " + run_id + " 9 2 1 1 1500 77 60"));
+    const auto beat = parse_beat(beat_reply("o " + run_id + " 9 2 1 1 1500 77 60"));
     ASSERT_TRUE(beat);
     EXPECT_EQ(beat->value.incarnation, (random_id{1, 2}));
     EXPECT_EQ(beat->value.changes, 9u);
@@ -223,13 +207,16 @@ TEST(RedisAnswers, ToAHeartbeatCountAndTellTheNextDeadline) {
     EXPECT_EQ(beat->run, run_id);
     EXPECT_EQ(beat->deadline, 77u);
     EXPECT_EQ(beat->value.quarantine, 60us);
-    const auto alone = parse_beat(text_reply("o - 9 2 1 0 - 78 0"));
+    EXPECT_EQ(beat->dead, (std::vector<std::string>{"a", "b"}));
+    EXPECT_EQ(beat->ended, (std::vector<std::string>{"a:1:door"}));
+    EXPECT_TRUE(beat->blocked.empty());
+    const auto alone = parse_beat(beat_reply("o - 9 2 1 0 - 78 0"));
     ASSERT_TRUE(alone);
     EXPECT_FALSE(alone->value.incarnation);
     EXPECT_FALSE(alone->value.next_deadline);
     EXPECT_FALSE(alone->watches);
-    EXPECT_EQ(code_of(parse_beat(text_reply("l"))), errc::session_lost);
-    EXPECT_EQ(code_of(parse_beat(text_reply("r"))), errc::store_replaced);
+    EXPECT_EQ(code_of(parse_beat(texts_reply({"l"}))), errc::session_lost);
+    EXPECT_EQ(code_of(parse_beat(texts_reply({"r"}))), errc::store_replaced);
     for (const char* bad :
          {"o",
           "o r",
@@ -245,35 +232,89 @@ TEST(RedisAnswers, ToAHeartbeatCountAndTellTheNextDeadline) {
           "o r 1 2 3 1 - 7 x",
           "o r 1 2 3 1 - 7 0 1",
           "q r 1 2 3 1 - 7 0"})
-        EXPECT_EQ(code_of(parse_beat(text_reply(bad))), errc::store_corrupt) << bad;
+        EXPECT_EQ(code_of(parse_beat(beat_reply(bad))), errc::store_corrupt) << bad;
     EXPECT_GE(
-        parse_beat(text_reply("o r 1 2 3 1 18446744073709551615 7 0"))->value.next_deadline, 0us
+        parse_beat(beat_reply("o r 1 2 3 1 18446744073709551615 7 0"))->value.next_deadline, 0us
     );
 }
 
-TEST(RedisAnswers, ToALookGiveTheEntries) {
-    const auto view =
-        parse_view(texts_reply({"o", "5", "9", "3", "0", "g x - 3 7 0 n"}), store_domain);
-    ASSERT_TRUE(view);
-    EXPECT_EQ(view->changes, 9u);
-    ASSERT_EQ(view->entries.size(), 1u);
-    EXPECT_EQ(view->entries[0].token.domain, store_domain);
-    EXPECT_EQ(code_of(parse_view(texts_reply({"l"}), store_domain)), errc::session_lost);
-    EXPECT_EQ(code_of(parse_view(texts_reply({"o"}), store_domain)), errc::store_corrupt);
-    EXPECT_EQ(code_of(parse_view(text_reply("o"), store_domain)), errc::store_corrupt)
-        << "a text where a list is due";
+TEST(RedisAnswers, ToAHeartbeatHaveAllTheirParts) {
+    auto cut = beat_reply("o - 9 2 1 0 - 78 0");
+    cut.items.pop_back();
+    EXPECT_EQ(code_of(parse_beat(cut)), errc::store_corrupt);
+}
+
+TEST(RedisAnswers, ToASurveyGiveIdsAndLocks) {
+    const auto found =
+        parse_survey(texts_reply({"o 5 9 1", "17", "3", "p4@250 a pool", "4", "x door"}));
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->changes, 9u);
+    EXPECT_EQ(found->cursor, "17");
+    ASSERT_EQ(found->entries.size(), 2u);
+    EXPECT_EQ(found->entries[0].id, 3u);
+    EXPECT_EQ(found->entries[0].lock, "a pool");
+    EXPECT_EQ(found->entries[1].lock, "door");
+    EXPECT_EQ(code_of(parse_survey(texts_reply({"l"}))), errc::session_lost);
+    for (const auto& bad :
+         {texts_reply({"o 5 9 1"}),
+          texts_reply({"o 5 9", "0"}),
+          texts_reply({"o 5 9 1", "0", "3"}),
+          texts_reply({"o 5 9 1", "0", "x", "x door"}),
+          texts_reply({"o 5 9 1", "0", "3", "x"}),
+          text_reply("o 5 9 1")})
+        EXPECT_EQ(code_of(parse_survey(bad)), errc::store_corrupt);
+}
+
+TEST(RedisAnswers, ToTheStateOfEntriesLeaveOutWhatIsGone) {
+    const auto states = parse_states(
+        texts_reply(
+            {"o 5000000", "1", "g p4 - 3000000 77 2 pool", "0", "", "0", "w x - 4000000 door"}
+        ),
+        {3, 4, 5},
+        *token_domain::parse("shop")
+    );
+    ASSERT_TRUE(states);
+    ASSERT_EQ(states->size(), 2u);
+    const auto& held = states->at(0);
+    EXPECT_EQ(held.id, 3u);
+    EXPECT_TRUE(held.granted && held.contended);
+    EXPECT_EQ(held.name, "pool");
+    EXPECT_EQ(held.slot, 2u);
+    EXPECT_EQ(held.token.base(), 77u);
+    EXPECT_EQ(held.token.domain.name(), "shop#2");
+    EXPECT_EQ(held.age, 2s);
+    const auto& waits = states->at(1);
+    EXPECT_EQ(waits.id, 5u);
+    EXPECT_FALSE(waits.granted || waits.contended);
+    EXPECT_EQ(waits.name, "door");
+    EXPECT_FALSE(waits.token);
+    EXPECT_EQ(code_of(parse_states(texts_reply({"l"}), {}, store_domain)), errc::session_lost);
+    for (const auto& bad :
+         {texts_reply({"o 5"}),
+          texts_reply({"o", "0", "w x - 4 n"}),
+          texts_reply({"o 5", "2", "w x - 4 n"}),
+          texts_reply({"o 5", "0", "a x 4 n"}),
+          texts_reply({"o 5", "0", "w x - 4 n", "0"}),
+          text_reply("o 5")})
+        EXPECT_EQ(code_of(parse_states(bad, {3}, store_domain)), errc::store_corrupt);
 }
 
 TEST(RedisAnswers, GiveAnAgeWhateverTheClocksSay) {
     const auto age = [](const std::string& now, const std::string& since) {
-        const auto view = parse_view(
-            texts_reply({"o", now, "9", "3", "0", "g x - " + since + " 7 0 n"}), store_domain
+        const auto states = parse_states(
+            texts_reply({"o " + now, "0", "g x - " + since + " 7 0 n"}), {3}, store_domain
         );
-        return view ? view->entries.at(0).age : clock::duration(-1);
+        return states ? states->at(0).age : clock::duration(-1);
     };
     EXPECT_EQ(age("5", "3"), 2us);
     EXPECT_EQ(age("3", "5"), 0us) << "the server's clock was set back";
     EXPECT_GT(age("18446744073709551615", "0"), 24h * 365 * 200) << "more than it can hold";
+}
+
+TEST(RedisAnswers, TellTheEndOfAQuarantineByTheTokens) {
+    EXPECT_EQ(quarantine_end_in("5 70 1"), "70");
+    EXPECT_EQ(quarantine_end_in("5"), "");
+    EXPECT_EQ(quarantine_end_in(""), "");
 }
 
 redis_value party(const std::string& entry, const std::string& id = holder_id) {
@@ -416,10 +457,11 @@ TEST(RedisAnswers, ThatNoScriptGivesAreCorrupt) {
         EXPECT_EQ(code_of(parse_answer(each, store_domain)), errc::store_corrupt) << shown;
         EXPECT_EQ(code_of(parse_released(each)), errc::store_corrupt) << shown;
         EXPECT_EQ(parse_done(each), errc::store_corrupt) << shown;
-        EXPECT_EQ(code_of(parse_ended(each)), errc::store_corrupt) << shown;
+        EXPECT_EQ(parse_ended(each), errc::store_corrupt) << shown;
         EXPECT_EQ(code_of(parse_drawn(each, store_domain)), errc::store_corrupt) << shown;
         EXPECT_EQ(code_of(parse_beat(each)), errc::store_corrupt) << shown;
-        EXPECT_EQ(code_of(parse_view(each, store_domain)), errc::store_corrupt) << shown;
+        EXPECT_EQ(code_of(parse_survey(each)), errc::store_corrupt) << shown;
+        EXPECT_EQ(code_of(parse_states(each, {}, store_domain)), errc::store_corrupt) << shown;
         EXPECT_EQ(code_of(parse_locks(each)), errc::store_corrupt) << shown;
         if (each.type != redis_value::kind::number || each.number < 0) {
             EXPECT_EQ(code_of(parse_broken(each)), errc::store_corrupt) << shown;

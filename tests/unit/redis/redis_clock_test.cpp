@@ -3,6 +3,7 @@
 #include "support/eventually.hpp"
 #include "support/machine_delay.hpp"
 #include "support/proxy_thread.hpp"
+#include "support/redis_parties.hpp"
 #include "support/redis_server.hpp"
 #include "support/redis_user.hpp"
 
@@ -34,13 +35,14 @@ std::string later(const std::string& micros) {
 
 // Makes all times in the data those of a clock that went a minute ahead.
 void set_back(raw_redis& admin) {
-    const auto sessions = admin.command({"ZRANGE", "mortise:d", "0", "-1"});
-    ASSERT_FALSE(sessions.items.empty());
-    for (const auto& each : sessions.items) {
-        const auto hash = "mortise:s:" + each.text;
-        const auto deadline = later(admin.command({"HGET", hash, "d"}).text);
-        admin.command({"HSET", hash, "d", deadline});
-        admin.command({"ZADD", "mortise:d", "XX", deadline, each.text});
+    const auto sessions = sessions_at(admin);
+    ASSERT_FALSE(sessions.empty());
+    for (const auto& each : sessions) {
+        std::string text = admin.command({"HGET", store_key("s"), each}).text;
+        const auto deadline = std::to_string(deadline_at(admin, each));
+        text.replace(text.find(deadline), deadline.size(), later(deadline));
+        admin.command({"HSET", store_key("s"), each, text});
+        admin.command({"ZADD", store_key("d"), "XX", later(deadline), each});
     }
 }
 
@@ -80,7 +82,7 @@ TEST(RedisClock, ThatIsSetBackProlongsNoQuarantine) {
     const auto time = admin.command({"TIME"});
     const auto now =
         time.items[0].text + std::string(6 - time.items[1].text.size(), '0') + time.items[1].text;
-    admin.command({"HSET", "mortise:m", "q", later(now)});
+    admin.command({"HSET", store_key("s"), "t", now + ' ' + later(now) + " 0"});
     auto got = user.acquire("door", 10s);
     EXPECT_FALSE(got.code) << got.code.message();
 }

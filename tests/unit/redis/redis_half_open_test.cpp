@@ -53,14 +53,14 @@ protected:
 
     bool queued(int count) {
         auto admin = server_.connect();
-        return eventually([&] { return parties_at(admin, "mortise:l:door") == count; });
+        return eventually([&] { return parties_at(admin, "door") == count; });
     }
 
     void expect_nothing_left() {
         EXPECT_FALSE(far_.stop());
         EXPECT_FALSE(near_.stop());
         for (const auto& key : server_.connect().command({"KEYS", "*"}).texts())
-            EXPECT_TRUE(key == "mortise:id" || key == "mortise:t" || key == "mortise:u") << key;
+            EXPECT_TRUE(is_lasting(key)) << key;
     }
 
     redis_server server_;

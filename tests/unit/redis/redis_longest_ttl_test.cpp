@@ -4,6 +4,7 @@
 #include "support/eventually.hpp"
 #include "support/machine_delay.hpp"
 #include "support/proxy_thread.hpp"
+#include "support/redis_parties.hpp"
 #include "support/redis_server.hpp"
 #include "support/redis_user.hpp"
 
@@ -31,7 +32,7 @@ redis_store_config with_longest(std::uint16_t port, std::chrono::milliseconds lo
 /// In milliseconds, of all that sessions claim there.
 int largest_at(const redis_server& server) {
     int largest = 0;
-    for (const auto& each : server.connect().command({"ZRANGE", "mortise:u", "0", "-1"}).items)
+    for (const auto& each : server.connect().command({"ZRANGE", store_key("u"), "0", "-1"}).items)
         largest = std::max(largest, std::stoi(each.text));
     return largest;
 }
@@ -150,7 +151,7 @@ long long quarantine_long_after(redis_server& server) {
     };
     auto before = server.connect();
     const auto over = std::to_string(now_at(before) - 3'700) + "000000";
-    before.command({"ZADD", "mortise:u", over, "3600000"});
+    before.command({"ZADD", store_key("u"), over, "3600000"});
     before.command({"SAVE"});
     server.kill();
     server.start();
@@ -159,8 +160,9 @@ long long quarantine_long_after(redis_server& server) {
     auto after = server.connect();
     long long until = 0;
     EXPECT_TRUE(eventually([&] {
-        const auto end = after.command({"HGET", "mortise:m", "q"});
-        until = end.text.empty() ? 0 : std::stoll(end.text) / 1'000'000;
+        const auto tokens = after.command({"HGET", store_key("s"), "t"}).text;
+        const auto end = tokens.find(' ');
+        until = end == std::string::npos ? 0 : std::stoll(tokens.substr(end)) / 1'000'000;
         return until != 0;
     }));
     return until - now_at(after);

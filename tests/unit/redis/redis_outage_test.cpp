@@ -146,7 +146,7 @@ TEST(RedisOutage, ARestartStopsNoBodyWhoseLeaseIsProvedInTime) {
         asio::use_future
     );
     auto admin = server.connect();
-    ASSERT_TRUE(eventually([&] { return parties_at(admin, "mortise:l:door") == 1; }));
+    ASSERT_TRUE(eventually([&] { return parties_at(admin, "door") == 1; }));
     server.kill();
     server.start();
     EXPECT_NO_THROW(ran.get());

@@ -3,6 +3,7 @@
 // error, and leave it.
 #include "support/eventually.hpp"
 #include "support/fake_sentinel.hpp"
+#include "support/redis_parties.hpp"
 #include "support/redis_server.hpp"
 #include "support/redis_user.hpp"
 
@@ -83,7 +84,7 @@ protected:
 
     /// How many clients listen there.
     static std::size_t listeners_at(raw_redis& server) {
-        return server.command({"PUBSUB", "CHANNELS", "mortise:i:*"}).items.size();
+        return server.command({"PUBSUB", "CHANNELS", store_key("i:*")}).items.size();
     }
 
     static constexpr auto ttl = 2'000ms;
@@ -130,7 +131,7 @@ TEST_F(RedisPartition, WithoutReplicasForATtlTheServerIsLeft) {
     ASSERT_FALSE(patiently(behind, "window").code);
     promote();
     sentinel_.name_to_newcomers(promoted_.port());  // so that it leaves by itself, or not at all
-    EXPECT_TRUE(gets_door_at(promoted_, behind, "mortise:l:door"));
+    EXPECT_TRUE(gets_door_at(promoted_, behind, store_key("l:door")));
 }
 
 // The servers may ask for replicas themselves: then the old one refuses to write.
@@ -140,7 +141,7 @@ TEST_F(RedisPartition, AServerThatWritesNothingWithoutReplicasIsLeft) {
     ASSERT_FALSE(patiently(behind, "window").code);
     promote();
     sentinel_.name_to_newcomers(promoted_.port());
-    EXPECT_TRUE(gets_door_at(promoted_, behind, "mortise:l:door"));
+    EXPECT_TRUE(gets_door_at(promoted_, behind, store_key("l:door")));
 }
 
 // In this form no session at the server ends, which would make its client open another.

@@ -43,7 +43,7 @@ protected:
         ASSERT_TRUE(first_.held.held());
         asked_ = waiter_->ask("door", 30s);
         auto admin = server_->connect();
-        ASSERT_TRUE(eventually([&] { return parties_at(admin, "mortise:l:door") == 2; }));
+        ASSERT_TRUE(eventually([&] { return parties_at(admin, "door") == 2; }));
         // An acquire may end with its connection until it knows that it is queued: answers come in
         // the order of the questions.
         waiter_->client().async_inspect("door", 0, asio::use_future).get();
@@ -92,7 +92,7 @@ protected:
         EXPECT_FALSE(holder_->stop());
         EXPECT_FALSE(waiter_->stop());
         for (const auto& key : server_->connect().command({"KEYS", "*"}).texts())
-            EXPECT_TRUE(key == "mortise:id" || key == "mortise:t" || key == "mortise:u") << key;
+            EXPECT_TRUE(is_lasting(key)) << key;
     }
 
     /// The lease is unsure within that time, the delays of the machine apart.
@@ -208,7 +208,7 @@ TEST_F(RedisRestart, AFlushIsHeardAtOnce) {
 TEST_F(RedisRestart, ARecordThatIsRemovedLosesAllLeases) {
     begin();
     const auto removed = clock::now();
-    tell({"DEL", "mortise:id"});
+    tell({"DEL", store_key("id")});
     EXPECT_TRUE(doubted(restart_ttl));
     auto second = outcome_of(asked_);
     ASSERT_FALSE(second.code) << second.code.message() << ": " << waiter_->explain();

@@ -3,6 +3,7 @@
 // opening is lost.
 #include "support/eventually.hpp"
 #include "support/proxy_thread.hpp"
+#include "support/redis_parties.hpp"
 #include "support/redis_server.hpp"
 #include "support/redis_user.hpp"
 #include "unit/redis/bare_redis_store.hpp"
@@ -59,10 +60,10 @@ TEST(RedisSessionLoss, AnEndWhoseAnswerIsLostIsCarriedOutToItsEnd) {
         at.at(redis_proxy::kind::command, 1, proxy_deed::of(proxy_deed::kind::cut_answer));
     });
     EXPECT_TRUE(user.outcome((*user).end()));
-    EXPECT_GT(admin.command({"KEYS", "mortise:l:*"}).items.size(), 0u);
+    EXPECT_GT(admin.command({"KEYS", store_key("l:*")}).items.size(), 0u);
     EXPECT_TRUE(eventually([&] { return !user.outcome((*user).end()); }));
-    EXPECT_EQ(admin.command({"KEYS", "mortise:l:*"}).items.size(), 0u);
-    EXPECT_EQ(admin.command({"KEYS", "mortise:s:*"}).items.size(), 0u);
+    EXPECT_EQ(admin.command({"KEYS", store_key("l:*")}).items.size(), 0u);
+    EXPECT_EQ(sessions_at(admin).size(), 0u);
 }
 
 // As after a crash within a second: the grant was written, the last draw was not.
@@ -72,11 +73,11 @@ TEST(RedisSessionLoss, ADrawThatARunForgotIsNotRepeatedByTheNextRun) {
     bare_redis_store user(config_at(server.port()));
     ASSERT_TRUE(user.outcome((*user).resume(fresh_session(60s))));
     const grant held = taken(user, "door", 1);
-    const std::string before = admin.command({"GET", "mortise:t"}).text;
+    const std::string before = admin.command({"HGET", store_key("s"), "t"}).text;
     const auto first = user.outcome((*user).draw(held));
     ASSERT_TRUE(first);
-    admin.command({"SET", "mortise:t", before});
-    admin.command({"HSET", "mortise:id", "r", "another-run"});
+    admin.command({"HSET", store_key("s"), "t", before});
+    admin.command({"HSET", store_key("id"), "r", "another-run"});
     ASSERT_TRUE(user.outcome((*user).beat(0)));
     const auto second = user.outcome((*user).draw(held));
     ASSERT_TRUE(second);
@@ -93,9 +94,9 @@ TEST(RedisSessionLoss, ABreakOfAGrantThatIsOverBreaksNothing) {
     order.name = "door";
     order.token = taken(dead, "door", 1).token;
     // Its deadline passes: no heartbeat comes.
-    const std::string session = admin.command({"KEYS", "mortise:s:*"}).items.at(0).text;
+    const std::string session = sessions_at(admin).at(0);
     ASSERT_TRUE(eventually([&] {
-        const auto deadline = std::stoll(admin.command({"HGET", session, "d"}).text);
+        const auto deadline = deadline_at(admin, session);
         const auto time = admin.command({"TIME"});
         return std::stoll(time.items.at(0).text) * 1'000'000 + std::stoll(time.items.at(1).text) >
                deadline;
@@ -106,7 +107,7 @@ TEST(RedisSessionLoss, ABreakOfAGrantThatIsOverBreaksNothing) {
     const auto records = other.outcome((*other).breaks("door", 10));
     ASSERT_TRUE(records);
     EXPECT_TRUE(records->empty());
-    EXPECT_EQ(admin.command({"EXISTS", "mortise:l:door"}).number, 0);
+    EXPECT_EQ(admin.command({"EXISTS", store_key("l:door")}).number, 0);
 }
 
 // The session is proved, and a replica must have that: meanwhile the time for the opening ends.

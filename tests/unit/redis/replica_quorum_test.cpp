@@ -118,6 +118,7 @@ protected:
         world_.start(
             [this, reply, name = std::move(name), most, grants]() -> asio::awaitable<void> {
                 written_state state;
+                state.keys = {"s", "e"};
                 state.session = name;
                 state.grants = grants;
                 auto reaching = quorum_->reach(std::move(state), most);
@@ -161,19 +162,19 @@ protected:
 
 TEST_F(ReplicaQuorum, WritesBeforeItWaitsOnOneConnection) {
     EXPECT_FALSE(code_of("a"));
-    EXPECT_EQ(server_.take(), (texts{"1 open", "1 EVAL text 0 a", "1 WAIT 2 500"}));
+    EXPECT_EQ(server_.take(), (texts{"1 open", "1 EVAL text 2 s e a", "1 WAIT 2 500"}));
     world_.pass(10 * limit);
     EXPECT_FALSE(code_of("b"));
-    EXPECT_EQ(server_.take(), (texts{"1 EVALSHA sha 0 b", "1 WAIT 2 500"}));
+    EXPECT_EQ(server_.take(), (texts{"1 EVALSHA sha 2 s e b", "1 WAIT 2 500"}));
 }
 
 TEST_F(ReplicaQuorum, ConfirmsNothingIfNothingWasWritten) {
     server_.to_write = text_reply("l");
     EXPECT_EQ(code_of("a"), errc::outcome_unknown);
-    EXPECT_EQ(server_.take(), (texts{"1 open", "1 EVAL text 0 a", "1 WAIT 2 500", "1 close"}));
+    EXPECT_EQ(server_.take(), (texts{"1 open", "1 EVAL text 2 s e a", "1 WAIT 2 500", "1 close"}));
     server_.to_write = text_reply("o");
     EXPECT_FALSE(code_of("b"));
-    EXPECT_EQ(server_.take(), (texts{"2 open", "2 EVAL text 0 b", "2 WAIT 2 500"}));
+    EXPECT_EQ(server_.take(), (texts{"2 open", "2 EVAL text 2 s e b", "2 WAIT 2 500"}));
 }
 
 TEST_F(ReplicaQuorum, TellsThatItsServerIsAnotherOne) {
@@ -188,10 +189,13 @@ TEST_F(ReplicaQuorum, TellsThatItsServerIsAnotherOne) {
 
 TEST_F(ReplicaQuorum, AsksForEachGrantAndTellsWhichAreMissing) {
     server_.to_write = text_reply("o 7 9");
-    const auto reply = ask("a", limit, {{7, 70}, {8, 80}, {9, 90}});
+    const auto reply = ask("a", limit, {{7, 70, "l7", "h7"}, {8, 80, "l8", "h8"}});
     EXPECT_FALSE(reply->code);
     EXPECT_EQ(reply->missing, (std::vector<request_id>{7, 9}));
-    EXPECT_EQ(server_.take(), (texts{"1 open", "1 EVAL text 0 a 7 70 8 80 9 90", "1 WAIT 2 500"}));
+    EXPECT_EQ(
+        server_.take(),
+        (texts{"1 open", "1 EVAL text 6 s e l7 h7 l8 h8 a 7 70 8 80", "1 WAIT 2 500"})
+    );
 }
 
 TEST_F(ReplicaQuorum, SendsItsScriptAgainToAServerThatForgotIt) {
@@ -201,7 +205,7 @@ TEST_F(ReplicaQuorum, SendsItsScriptAgainToAServerThatForgotIt) {
     EXPECT_FALSE(code_of("b"));
     EXPECT_EQ(
         server_.take(),
-        (texts{"1 EVALSHA sha 0 b", "1 WAIT 2 500", "1 EVAL text 0 b", "1 WAIT 2 500"})
+        (texts{"1 EVALSHA sha 2 s e b", "1 WAIT 2 500", "1 EVAL text 2 s e b", "1 WAIT 2 500"})
     );
 }
 
@@ -215,6 +219,18 @@ TEST_F(ReplicaQuorum, KeepsItsConnectionIfThereAreTooFewReplicas) {
     EXPECT_EQ(server_.wires, 1u);
 }
 
+// An idle connection that the server has closed shows that when it is used.
+TEST_F(ReplicaQuorum, ReplacesAConnectionThatWasClosedMeanwhile) {
+    EXPECT_FALSE(code_of("a"));
+    wire_->close();
+    static_cast<void>(server_.take());
+    EXPECT_FALSE(code_of("b"));
+    EXPECT_EQ(
+        server_.take(),
+        (texts{"1 EVALSHA sha 2 s e b", "2 open", "2 EVAL text 2 s e b", "2 WAIT 2 500"})
+    );
+}
+
 TEST_F(ReplicaQuorum, TellsWhyTheServerRefuses) {
     server_.to_write = error_reply("OOM command not allowed");
     EXPECT_EQ(code_of("a"), errc::store_full);
@@ -224,11 +240,11 @@ TEST_F(ReplicaQuorum, TellsWhyTheServerRefuses) {
         server_.take(),
         (texts{
             "1 open",
-            "1 EVAL text 0 a",
+            "1 EVAL text 2 s e a",
             "1 WAIT 2 500",
             "1 close",
             "2 open",
-            "2 EVAL text 0 b",
+            "2 EVAL text 2 s e b",
             "2 WAIT 2 500",
             "2 close"})
     );
@@ -255,7 +271,8 @@ TEST_F(ReplicaQuorum, GivesASilentServerUpAfterTwiceTheLimit) {
     server_.silent = false;
     EXPECT_FALSE(code_of("b"));
     EXPECT_EQ(
-        server_.take(), (texts{"1 open", "1 close", "2 open", "2 EVAL text 0 b", "2 WAIT 2 500"})
+        server_.take(),
+        (texts{"1 open", "1 close", "2 open", "2 EVAL text 2 s e b", "2 WAIT 2 500"})
     );
 }
 
@@ -272,7 +289,12 @@ TEST_F(ReplicaQuorum, AnswersTogetherWhoCameMeanwhileByTheWriteOfTheNewest) {
     }
     EXPECT_EQ(
         server_.take(),
-        (texts{"1 open", "1 EVAL text 0 a", "1 WAIT 2 500", "1 EVALSHA sha 0 c", "1 WAIT 2 1000"})
+        (texts{
+            "1 open",
+            "1 EVAL text 2 s e a",
+            "1 WAIT 2 500",
+            "1 EVALSHA sha 2 s e c",
+            "1 WAIT 2 1000"})
     );
 }
 
@@ -314,11 +336,11 @@ TEST_F(ReplicaQuorum, MayBeClosedWhenNobodyAsks) {
         server_.take(),
         (texts{
             "1 open",
-            "1 EVAL text 0 a",
+            "1 EVAL text 2 s e a",
             "1 WAIT 2 500",
             "1 close",
             "2 open",
-            "2 EVAL text 0 b",
+            "2 EVAL text 2 s e b",
             "2 WAIT 2 500"})
     );
 }

@@ -33,19 +33,6 @@ TEST(StoredEntry, OfAGrantHasItsTokenToo) {
     EXPECT_EQ(entry->name, "n");
 }
 
-TEST(StoredEntry, OfWhoHoldsAloneHasTheTimeOfItsToken) {
-    const auto entry = stored_entry::parse("a p3 1700000000000000 a name");
-    ASSERT_TRUE(entry);
-    EXPECT_TRUE(entry->granted);
-    EXPECT_EQ(entry->mode, lock_mode::permits(3));
-    EXPECT_EQ(entry->hold_max, std::chrono::milliseconds::max());
-    EXPECT_EQ(entry->since, 1'700'000'000'000'000u);
-    EXPECT_EQ(entry->base, 1'700'000'000'000'000u);
-    EXPECT_EQ(entry->slot, 1u);
-    EXPECT_EQ(entry->name, "a name");
-    EXPECT_EQ(stored_entry::parse("a x 7 n").value().slot, 0u);
-}
-
 TEST(StoredEntry, HasANameOfAnyBytes) {
     const std::string name("\0 \xFF g x - 1", 12);
     const auto entry = stored_entry::parse("w x - 1 " + name);

@@ -28,16 +28,17 @@ redis_command known_scripts::loading(redis_script script) const {
     return {"SCRIPT", "LOAD", scripts_[script].text};
 }
 
-redis_command known_scripts::call(redis_script script, const std::vector<std::string>& arguments) {
-    const auto& called = scripts_[script];
-    const bool known = known_.test(index(script));
+redis_command known_scripts::call(const script_call& wanted) {
+    const auto& called = scripts_[wanted.script];
+    const bool known = known_.test(index(wanted.script));
     redis_command command;
-    command.reserve(arguments.size() + 3);
+    command.reserve(wanted.keys.size() + wanted.arguments.size() + 3);
     command.push_back(known ? "EVALSHA" : "EVAL");
     command.push_back(known ? called.sha1 : called.text);
-    command.push_back("0");
-    command.insert(command.end(), arguments.begin(), arguments.end());
-    known_.set(index(script));
+    command.push_back(std::to_string(wanted.keys.size()));
+    command.insert(command.end(), wanted.keys.begin(), wanted.keys.end());
+    command.insert(command.end(), wanted.arguments.begin(), wanted.arguments.end());
+    known_.set(index(wanted.script));
     return command;
 }
 

@@ -27,9 +27,9 @@ public:
     redis_command loading(redis_script script) const;
     void loaded(redis_script script) noexcept { known_.set(index(script)); }
 
-    /// The command that runs `script`: by its text if the server is not known to have it. From the
+    /// The command that makes the call: by its text if the server is not known to have it. From the
     /// next command on the server has it.
-    redis_command call(redis_script script, const std::vector<std::string>& arguments);
+    redis_command call(const script_call& wanted);
 
     /// Forgets all, because the server has forgotten its scripts or the connection is a new one.
     void forget() noexcept { known_.reset(); }

@@ -22,17 +22,41 @@ std::uint64_t micros(std::chrono::milliseconds time) {
 
 }  // namespace
 
-written_grants one_grant(request_id id, const fencing_token& token) {
-    return written_grants(1, {id, token.base()});
+queue_link::queue_link(link_settings settings, redis_wire_factory wires)
+    : redis_link(std::move(settings), std::move(wires)), keys_(prefix()) {}
+
+std::string queue_link::argument(std::string_view more) const {
+    std::string text = std::to_string(session().generation);
+    if (!more.empty()) {
+        text += ' ';
+        text += more;
+    }
+    return text;
 }
 
-written_grants grants_of(const session_view& view) {
-    written_grants all;
-    for (const auto& each : view.entries) {
-        if (each.granted)
-            all.emplace_back(each.id, each.token.base());
-    }
-    return all;
+written_grants
+queue_link::one_grant(request_id id, const fencing_token& token, const std::string& name) const {
+    written_grants one(1);
+    one.front().id = id;
+    one.front().base = token.base();
+    one.front().lock = keys_.lock(name);
+    one.front().crowd = keys_.crowd(name);
+    return one;
+}
+
+void queue_link::note_request(request_id id, const std::string& name) {
+    if (quorum_)
+        requests_.insert_or_assign(id, name);
+}
+
+asio::awaitable<result<lock_turn>> queue_link::session_turn(std::string name) {
+    const auto kept = shared_from_this();
+    const auto meant = session().id;
+    auto waiting = turns_->take(strand(), std::move(name));
+    auto turn = co_await std::move(waiting);
+    if (session().id != meant)
+        co_return error_code(errc::outcome_unknown);
+    co_return result<lock_turn>(std::move(turn));
 }
 
 void queue_link::attach(
@@ -57,12 +81,14 @@ void queue_link::dropped() noexcept {
 }
 
 asio::awaitable<redis_failure> queue_link::prepare(wire_ptr wire) {
-    return wire->subscribe(prefix() + "i:" + session_name());
+    return wire->subscribe(keys_.inbox(session_name()));
 }
 
 asio::awaitable<result<resumed>> queue_link::prove() {
     const auto sent = now();
-    auto resuming = evaluate(newest_wire(), redis_script::resume, resume_arguments());
+    if (session().generation == 1)
+        requests_.clear();
+    auto resuming = resume_session();
     const auto raw = co_await std::move(resuming);
     if (!raw)
         co_return raw.error();
@@ -70,23 +96,72 @@ asio::awaitable<result<resumed>> queue_link::prove() {
     if (!session)
         co_return session.error();
     note_state(std::move(session->run), session->now + micros(redis_link::session().ttl));
-    auto confirming = confirm(grants_of(session->view));
+    auto confirming = confirm(written_grants());
     if (const auto failed = co_await std::move(confirming))
         co_return failed;
     seen_ = true;
     set_domain(session->domain);
+    if (session->waits != 0) {
+        // While this session was unreachable it was passed over: it gets what is free now.
+        auto viewing = view_on(newest_wire());
+        const auto view = co_await std::move(viewing);
+        if (!view)
+            co_return view.error();
+    }
     resumed reply;
     reply.sent = sent;
     reply.incarnation = session->incarnation;
     reply.domain = session->domain;
-    reply.view = std::move(session->view);
+    reply.view.changes = session->changes;
     reply.quarantine = session->quarantine;
     co_return reply;
 }
 
-std::vector<std::string> queue_link::resume_arguments() const {
+// A store that is not here may be one of format 1.
+asio::awaitable<result<redis_value>> queue_link::resume_session() {
+    for (bool looked = false;; looked = true) {
+        auto keys = keys_.all(session_name());
+        auto arguments = resume_arguments(looked);
+        auto resuming = evaluate(
+            newest_wire(), script_call(redis_script::resume, std::move(keys), std::move(arguments))
+        );
+        auto raw = co_await std::move(resuming);
+        if (!raw || looked || !is_missing(*raw))
+            co_return raw;
+        auto taking = take_over();
+        if (const auto failed = co_await std::move(taking))
+            co_return failed;
+    }
+}
+
+// Has programs of format 1 refuse to use this store, and takes one of theirs over.
+asio::awaitable<error_code> queue_link::take_over() {
+    store_keys::list record;
+    record.push_back(keys_.old_record());
+    auto retiring = evaluate(
+        newest_wire(), script_call(redis_script::retire, std::move(record), store_keys::list())
+    );
+    const auto found = co_await std::move(retiring);
+    if (!found)
+        co_return found.error();
+    if (found->text != "1")
+        co_return error_code();
+    auto keys = keys_.migration();
+    auto migrating = evaluate(
+        newest_wire(), script_call(redis_script::migrate, std::move(keys), store_keys::list())
+    );
+    const auto done = co_await std::move(migrating);
+    if (!done)
+        co_return done.error();
+    if (done->text == "b")
+        co_return remember(
+            {errc::store_unavailable, "programs of an older version still use this store"}
+        );
+    co_return error_code();
+}
+
+std::vector<std::string> queue_link::resume_arguments(bool looked) const {
     std::vector<std::string> arguments;
-    arguments.push_back(session_name());
     arguments.push_back(session().id.text());
     arguments.push_back(std::to_string(session().generation));
     arguments.push_back(std::to_string(session().ttl.count()));
@@ -98,6 +173,7 @@ std::vector<std::string> queue_link::resume_arguments() const {
     // A client that had a session at this store knows that the store is not new.
     arguments.push_back(settings().assume_new && !seen_ ? "1" : "0");
     arguments.push_back(std::to_string(settings().longest_ttl.count()));
+    arguments.push_back(looked ? "1" : "0");
     return arguments;
 }
 
@@ -116,8 +192,8 @@ asio::awaitable<error_code> queue_link::confirm(written_grants grants) {
     do {
         const auto first = grants.size() - std::min(grants.size(), at_once);
         written_state state;
-        state.session = session_name() + ' ' + std::to_string(session().generation) + ' ' + run_ +
-                        ' ' + std::to_string(deadline_);
+        state.keys = keys_.own(session_name());
+        state.session = argument(run_) + ' ' + std::to_string(deadline_);
         state.grants.assign(grants.begin() + static_cast<std::ptrdiff_t>(first), grants.end());
         grants.resize(first);
         const auto asked = state.grants;
@@ -147,7 +223,7 @@ error_code queue_link::judge(const quorum_answer& answer, const written_grants& 
         return remember({answer.code, "waiting for replicas: " + answer.code.message()});
     too_few_since_.reset();
     for (const auto id : answer.missing) {
-        const auto is_it = [id](const auto& each) { return each.first == id; };
+        const auto is_it = [id](const auto& each) { return each.id == id; };
         if (std::any_of(asked.begin(), asked.end(), is_it))
             return remember(
                 {errc::outcome_unknown,
@@ -164,25 +240,17 @@ asio::awaitable<error_code> queue_link::end() {
     const auto kept = shared_from_this();
     auto settling = settle();
     co_await std::move(settling);
-    const auto meant = session().id;
-    const std::string name = session_name();
-    if (name.empty())
+    if (session_name().empty())
         co_return errc::store_unavailable;
-    for (bool more = true; more;) {
-        std::vector<std::string> arguments;
-        arguments.push_back(name);
-        auto ending = ask(redis_script::end, std::move(arguments));
-        const auto reply = co_await std::move(ending);
-        if (!reply)
-            co_return reply.error();
-        const auto answered = parse_ended(*reply);
-        if (!answered)
-            co_return answered.error();
-        more = *answered;
-    }
-    if (session().id == meant)
+    auto keys = keys_.rules(session_name());
+    auto ending = ask(script_call(redis_script::end, std::move(keys), store_keys::list()));
+    const auto reply = co_await std::move(ending);
+    co_return reply ? parse_ended(*reply) : reply.error();
+}
+
+void queue_link::ended(const std::string& name) {
+    if (name == session_name())
         end_session();
-    co_return error_code();
 }
 
 void queue_link::on_message(const std::string& text) {
@@ -201,7 +269,11 @@ void queue_link::hear(const store_event& event) {
 asio::awaitable<void>
 queue_link::tell_confirmed([[maybe_unused]] std::shared_ptr<session_link> self, store_event event) {
     const auto meant = session().id;
-    auto confirming = confirm(one_grant(event.id, event.token));
+    const auto asked = requests_.find(event.id);
+    auto confirming = confirm(
+        asked == requests_.end() ? written_grants()
+                                 : one_grant(event.id, event.token, asked->second)
+    );
     const auto failed = co_await std::move(confirming);
     if (!failed && session().id == meant)
         tell_now(event);  // If not, the next heartbeat that is confirmed finds the grant.
@@ -218,8 +290,13 @@ std::optional<store_event> parse_push(std::string_view message, const token_doma
         base = reader.base();
         event.slot = reader.number<std::uint32_t>();
         event.contended = kind == "t" || reader.flag();
+        event.change = reader.number();
     } else if (kind == "a") {
         event.type = store_event::kind::look_again;
+        if (!reader.at_end()) {
+            event.id = reader.number();
+            event.change = reader.number();
+        }
     } else if (kind == "c") {
         event.type = store_event::kind::changed;
     } else {

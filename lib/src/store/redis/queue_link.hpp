@@ -3,10 +3,13 @@
 #define MORTISE_STORE_REDIS_QUEUE_LINK_HPP
 
 #include "mortise/store_types.hpp"
+#include "store/link/lock_turns.hpp"
 #include "store/redis/redis_link.hpp"
 #include "store/redis/replica_quorum.hpp"
+#include "store/redis/store_keys.hpp"
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,17 +18,13 @@
 
 namespace mortise::store_detail {
 
-/// The grants that a confirmation asks for.
-written_grants one_grant(request_id id, const fencing_token& token);
-written_grants grants_of(const session_view& view);
-
 /// A session that the server keeps, by scripts, with an inbox of its own. Each connection raises
 /// its generation, so that the server refuses what still arrives from an earlier connection.
 ///
 /// @par Threads The strand.
 class queue_link final : public redis_link {
 public:
-    using redis_link::redis_link;
+    queue_link(link_settings settings, redis_wire_factory wires);
 
     void attach(
         asio::any_io_executor strand, store_events& events, std::shared_ptr<coro::time_source> time
@@ -34,8 +33,26 @@ public:
     /// Notes what the server told of the session; later confirmations ask for it.
     void note_state(std::string run, std::uint64_t deadline);
 
+    const store_keys& keys() const noexcept { return keys_; }
+    using redis_link::session_name;
+    /// The generation of the session, and `more`: the first argument of most scripts.
+    std::string argument(std::string_view more) const;
+
     /// Whether a write at the server counts only after `confirm`.
     bool asks_replicas() const noexcept { return quorum_ != nullptr; }
+    written_grants
+    one_grant(request_id id, const fencing_token& token, const std::string& name) const;
+    /// Remembers the lock of a request, and that it is over: a push tells no name.
+    void note_request(request_id id, const std::string& name);
+    void forget_request(request_id id) noexcept { requests_.erase(id); }
+
+    /// Waits until no earlier call concerns the lock.
+    /// @par Errors `outcome_unknown`: another session has begun meanwhile.
+    asio::awaitable<result<lock_turn>> session_turn(std::string name);
+
+    /// Reads all that the server has for the session, in portions, once it has granted what is due.
+    /// @par Errors `session_lost`; what is wrong with the connection.
+    asio::awaitable<result<session_view>> read_view();
 
     /// Waits until the replicas that the settings ask for have all that the session has written,
     /// with `grants` among it; returns at once if the settings ask for none.
@@ -48,33 +65,41 @@ public:
     /// The longest TTL that other clients may have.
     std::chrono::milliseconds longest_ttl() const noexcept { return settings().longest_ttl; }
 
-    /// Ends the session, which may take several steps.
+    /// Marks the session as dead.
     asio::awaitable<error_code> end();
+    /// Notes that nothing is left of the session of that name.
+    void ended(const std::string& name);
 
 private:
     asio::awaitable<redis_failure> prepare(wire_ptr wire) override;
     asio::awaitable<result<resumed>> prove() override;
     void on_message(const std::string& text) override;
     void dropped() noexcept override;
-    std::string tracked() const override { return prefix() + "id"; }
+    std::string tracked() const override { return keys_.of("id"); }
     std::vector<redis_script> used_scripts() const override {
-        return redis_scripts::range(redis_script::resume, redis_script::watch);
+        return redis_scripts::range(redis_script::resume, redis_script::retire);
     }
 
-    std::vector<std::string> resume_arguments() const;
+    std::vector<std::string> resume_arguments(bool looked) const;
+    asio::awaitable<result<redis_value>> resume_session();
+    asio::awaitable<error_code> take_over();
+    asio::awaitable<result<session_view>> view_on(wire_ptr wire);
     error_code judge(const quorum_answer& answer, const written_grants& asked);
     void hear(const store_event& event);
     asio::awaitable<void> tell_confirmed(std::shared_ptr<session_link> self, store_event event);
 
-    std::shared_ptr<replica_quorum> quorum_;  ///< Null if no replicas are asked for.
-    std::string run_ = "-";                   ///< Of the server; a dash if it does not tell.
-    std::uint64_t deadline_ = 0;              ///< The newest that the server told, by its clock.
+    const store_keys keys_;
+    const std::shared_ptr<lock_turns> turns_ = std::make_shared<lock_turns>();
+    std::map<request_id, std::string> requests_;  ///< Their locks, if replicas are asked for.
+    std::shared_ptr<replica_quorum> quorum_;      ///< Null if no replicas are asked for.
+    std::string run_ = "-";                       ///< Of the server; a dash if it does not tell.
+    std::uint64_t deadline_ = 0;  ///< The newest that the server told, by its clock.
     std::optional<clock::time_point> too_few_since_;
     bool seen_ = false;  ///< This client had a session at that store.
 };
 
-/// Parses a message in the inbox of a session: the letter of its kind and, for a grant, its id,
-/// base, slot, and whether others wait. Nothing if no store sends such a message.
+/// Parses a message in the inbox of a session: the letter of its kind; of a grant its id, base, slot
+/// and whether others wait; the change number. Nothing if no store sends such a message.
 ///
 /// @param domain that of the store; the domain of the grant's token is made from it.
 std::optional<store_event> parse_push(std::string_view message, const token_domain& domain);

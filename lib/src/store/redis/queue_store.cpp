@@ -3,6 +3,7 @@
 #include "core/queue_view.hpp"
 #include "store/break_note.hpp"
 #include "store/redis/queue_link.hpp"
+#include "store/redis/queue_reaper.hpp"
 #include "store/redis/redis_answers.hpp"
 #include "store/redis/redis_examination.hpp"
 #include "store/redis/redis_stores.hpp"
@@ -20,6 +21,7 @@ namespace mortise {
 namespace {
 
 using store_detail::queue_link;
+using store_detail::queue_reaper;
 using store_detail::redis_script;
 using store_detail::redis_value;
 
@@ -42,9 +44,13 @@ std::string request_text(const lock_request& request) {
         text += '@' + std::to_string(request.hold_max.count());
     if (!request.queue)
         text += '!';
-    text += ' ';
-    text += request.name;
     return text;
+}
+
+// Whether the short ways may apply to a request.
+bool is_plain(const lock_request& request) noexcept {
+    return request.mode.type() == lock_mode::kind::exclusive &&
+           request.hold_max == std::chrono::milliseconds::max();
 }
 
 class queue_store final : public store {
@@ -84,83 +90,141 @@ public:
         return link_->open(std::move(start));
     }
 
-    asio::awaitable<error_code> end() override { return link_->end(); }
+    asio::awaitable<error_code> end() override {
+        const auto link = link_;
+        auto ending = link->end();
+        if (const auto failed = co_await std::move(ending))
+            co_return failed;
+        const std::string name = link->session_name();
+        queue_reaper reaper(*link);
+        auto burying = reaper.bury(name);
+        if (const auto failed = co_await std::move(burying))
+            co_return failed;
+        link->ended(name);
+        co_return error_code();
+    }
 
     asio::awaitable<result<answer>> request(lock_request request) override {
         if (!core::sound(request.mode))
             co_return error_code(errc::bad_mode);
-        const auto wanted = request.id;
-        auto asking = link_->act(redis_script::request, request_text(request));
+        const auto link = link_;
+        auto waiting = link->session_turn(request.name);
+        const auto turn = co_await std::move(waiting);
+        if (!turn)
+            co_return turn.error();
+        link->note_request(request.id, request.name);
+        const bool plain = is_plain(request);
+        if (!plain)
+            note_crowd(request.name);
+        auto asking =
+            act(plain ? redis_script::request : redis_script::request_rules,
+                redis_script::request_rules,
+                request.name,
+                request_text(request));
         const auto raw = co_await std::move(asking);
         if (!raw)
             co_return raw.error();
-        const auto reply = store_detail::parse_answer(*raw, link_->domain());
-        if (!reply || reply->type != answer::kind::granted || !link_->asks_replicas())
+        const auto reply = store_detail::parse_answer(*raw, link->domain());
+        if (!reply || reply->type != answer::kind::granted || !link->asks_replicas())
             co_return reply;
-        auto confirming = link_->confirm(store_detail::one_grant(wanted, reply->token));
+        auto confirming = link->confirm(link->one_grant(request.id, reply->token, request.name));
         if (const auto failed = co_await std::move(confirming))
             co_return failed;
         co_return reply;
     }
 
-    asio::awaitable<error_code> withdraw(std::string, request_id id) override {
-        auto asking = link_->act(redis_script::withdraw, std::to_string(id));
+    asio::awaitable<error_code> withdraw(std::string name, request_id id) override {
+        const auto link = link_;
+        auto waiting = link->session_turn(name);
+        const auto turn = co_await std::move(waiting);
+        if (!turn)
+            co_return turn.error();
+        auto asking = act(redis_script::withdraw, redis_script::withdraw, name, std::to_string(id));
         const auto reply = co_await std::move(asking);
         if (!reply)
             co_return reply.error();
-        co_return store_detail::parse_done(*reply);
+        const auto done = store_detail::parse_done(*reply);
+        if (!done)
+            link->forget_request(id);
+        co_return done;
     }
 
     asio::awaitable<result<bool>> release(grant held) override {
-        const auto text = grant_text(held, link_->domain());
+        const auto link = link_;
+        const auto text = grant_text(held, link->domain());
         if (!text)
             co_return false;
-        auto asking = link_->act(redis_script::release, *text);
+        auto waiting = link->session_turn(held.name);
+        const auto turn = co_await std::move(waiting);
+        if (!turn)
+            co_return turn.error();
+        auto asking = act(redis_script::release, redis_script::release_rules, held.name, *text);
         const auto reply = co_await std::move(asking);
         if (!reply)
             co_return reply.error();
-        co_return store_detail::parse_released(*reply);
+        const auto released = store_detail::parse_released(*reply);
+        if (released)
+            link->forget_request(held.id);
+        co_return released;
     }
 
     asio::awaitable<result<heartbeat>> beat(proof_number) override {
-        const clock::time_point sent = link_->now();
-        auto asking = link_->act(redis_script::beat, std::to_string(link_->longest_ttl().count()));
+        const auto link = link_;
+        const clock::time_point sent = link->now();
+        auto asking = link->act(store_detail::script_call(
+            redis_script::beat,
+            link->keys().all(link->session_name()),
+            one_text(link->argument(std::to_string(link->longest_ttl().count())))
+        ));
         const auto raw = co_await std::move(asking);
         if (!raw)
             co_return raw.error();
         auto reply = store_detail::parse_beat(*raw);
         if (!reply)
             co_return reply.error();
-        link_->note_state(std::move(reply->run), reply->deadline);
-        if (link_->asks_replicas()) {
-            auto confirming = link_->confirm({});
+        link->note_state(std::move(reply->run), reply->deadline);
+        if (link->asks_replicas()) {
+            auto confirming = link->confirm({});
             if (const auto failed = co_await std::move(confirming))
                 co_return failed;
         }
-        link_->compare_watching(reply->watches);
-        reply->value.sent = sent;
-        co_return reply->value;
+        link->compare_watching(reply->watches);
+        heartbeat proof = reply->value;
+        proof.sent = sent;
+        queue_reaper reaper(*link);
+        auto reaping = reaper.reap(std::move(*reply));
+        if (!co_await std::move(reaping))
+            proof.next_deadline = clock::duration::zero();
+        co_return proof;
     }
 
     asio::awaitable<result<session_view>> look(proof_number) override {
-        auto asking = link_->act(redis_script::look, {});
-        const auto reply = co_await std::move(asking);
-        if (!reply)
-            co_return reply.error();
-        auto view = store_detail::parse_view(*reply, link_->domain());
-        if (!view || !link_->asks_replicas())
+        const auto link = link_;
+        auto viewing = link->read_view();
+        auto view = co_await std::move(viewing);
+        if (!view || !link->asks_replicas())
             co_return view;
-        auto confirming = link_->confirm(store_detail::grants_of(*view));
+        store_detail::written_grants grants;
+        for (const auto& each : view->entries) {
+            if (each.granted)
+                grants.push_back(link->one_grant(each.id, each.token, each.name).front());
+        }
+        auto confirming = link->confirm(std::move(grants));
         if (const auto failed = co_await std::move(confirming))
             co_return failed;
         co_return view;
     }
 
     asio::awaitable<result<token_range>> draw(grant held) override {
-        const auto text = grant_text(held, link_->domain());
+        const auto link = link_;
+        const auto text = grant_text(held, link->domain());
         if (!text)
             co_return error_code(errc::lease_lost);
-        auto asking = link_->act(redis_script::draw, *text);
+        auto waiting = link->session_turn(held.name);
+        const auto turn = co_await std::move(waiting);
+        if (!turn)
+            co_return turn.error();
+        auto asking = act(redis_script::draw, redis_script::draw, held.name, *text);
         const auto reply = co_await std::move(asking);
         if (!reply)
             co_return reply.error();
@@ -208,7 +272,11 @@ public:
 
     asio::awaitable<error_code> watch() override {
         link_->begin_to_watch();
-        auto asking = link_->act(redis_script::watch, {});
+        auto keys = link_->keys().own(link_->session_name());
+        keys.push_back(link_->keys().of("w"));
+        auto asking = link_->act(store_detail::script_call(
+            redis_script::watch, std::move(keys), one_text(link_->argument({}))
+        ));
         const auto reply = co_await std::move(asking);
         if (!reply)
             co_return reply.error();
@@ -220,6 +288,12 @@ public:
     std::string explain() const override { return link_->explain(); }
 
 private:
+    static std::vector<std::string> one_text(std::string text) {
+        return std::vector<std::string>(1, std::move(text));
+    }
+    void note_crowd(const std::string& name);
+    asio::awaitable<result<redis_value>>
+    act(redis_script first, redis_script rules, std::string name, std::string text);
     asio::awaitable<result<std::vector<lock_view>>>
     locks(std::vector<std::string> names, std::size_t queue_max);
     asio::awaitable<result<std::set<std::string>>> names(std::string after, std::size_t limit);
@@ -227,18 +301,65 @@ private:
     asio::awaitable<result<std::chrono::milliseconds>> left_of_quarantine();
 
     std::shared_ptr<queue_link> link_;
+    /// Locks for which the short ways did not apply, some of them: likely not to apply again.
+    std::set<std::string> crowded_;
     const bool quarantine_;
     store_detail::redis_examination examined_;  ///< What is known without asking the server.
 };
+
+void queue_store::note_crowd(const std::string& name) {
+    constexpr std::size_t crowded_max = 1'024;
+    if (crowded_.size() == crowded_max)
+        crowded_.clear();
+    crowded_.insert(name);
+}
+
+// Calls a script for the session at one lock: the first one, and if that changes nothing because
+// something is out of the ordinary, the rules. `text` follows the generation.
+asio::awaitable<result<redis_value>>
+queue_store::act(redis_script first, redis_script rules, std::string name, std::string text) {
+    const auto link = link_;
+    const auto meant = link->session().id;
+    if (first != rules && !crowded_.contains(name)) {
+        auto trying = link->act(store_detail::script_call(
+            first, link->keys().brief(link->session_name(), name), one_text(link->argument(text))
+        ));
+        auto reply = co_await std::move(trying);
+        if (!reply || !store_detail::is_out_of_ordinary(*reply))
+            co_return reply;
+        if (link->session().id != meant)
+            co_return error_code(errc::outcome_unknown);
+        note_crowd(name);
+    }
+    auto keys = link->keys().rules(link->session_name());
+    link->keys().add_lock(keys, name);
+    auto asking =
+        link->act(store_detail::script_call(rules, std::move(keys), one_text(link->argument(text)))
+        );
+    auto reply = co_await std::move(asking);
+    // A lock that is free, or has no more than a holder, is an ordinary one again.
+    if (first != rules && reply &&
+        (reply->text.starts_with("g ") || reply->text.starts_with("q 1 ")))
+        crowded_.erase(name);
+    co_return reply;
+}
 
 // Reads what the server knows of the locks in `names`; locks that are free are left out.
 asio::awaitable<result<std::vector<lock_view>>>
 queue_store::locks(std::vector<std::string> names, std::size_t queue_max) {
     constexpr std::size_t most = 1u << 20;
-    std::vector<std::string> arguments;
-    arguments.push_back(std::to_string(std::min(queue_max, most)));
-    std::move(names.begin(), names.end(), std::back_inserter(arguments));
-    auto asking = link_->ask(redis_script::list, std::move(arguments));
+    const auto& keys_of = link_->keys();
+    auto keys = keys_of.own({});
+    keys.push_back(keys_of.of("n"));
+    keys.push_back(keys_of.of("id"));
+    for (const auto& each : names) {
+        keys.push_back(keys_of.lock(each));
+        keys.push_back(keys_of.queue(each));
+        keys.push_back(keys_of.crowd(each));
+    }
+    auto asking = link_->ask(store_detail::script_call(
+        redis_script::list, std::move(keys), one_text(std::to_string(std::min(queue_max, most)))
+    ));
     const auto reply = co_await std::move(asking);
     if (!reply)
         co_return reply.error();
@@ -250,8 +371,11 @@ queue_store::locks(std::vector<std::string> names, std::size_t queue_max) {
 // portions.
 asio::awaitable<result<std::set<std::string>>>
 queue_store::names(std::string after, std::size_t limit) {
-    std::vector<std::string> nothing;
-    auto asking = link_->ask(redis_script::names, std::move(nothing));
+    auto keys = link_->keys().own({});
+    keys.push_back(link_->keys().of("d"));
+    auto asking = link_->ask(
+        store_detail::script_call(redis_script::names, std::move(keys), std::vector<std::string>())
+    );
     auto reply = co_await std::move(asking);
     if (!reply)
         co_return reply.error();
@@ -262,18 +386,19 @@ queue_store::names(std::string after, std::size_t limit) {
     for (const auto& session : *sessions) {
         std::string cursor = "0";
         do {
-            std::vector<std::string> from{session, cursor};
-            auto scanning = link_->ask(redis_script::names, std::move(from));
-            reply = co_await std::move(scanning);
+            auto surveying = link_->ask(store_detail::script_call(
+                redis_script::survey, link_->keys().own(session), one_text(cursor)
+            ));
+            reply = co_await std::move(surveying);
             if (!reply)
                 co_return reply.error();
-            auto some = store_detail::parse_names(std::move(*reply));
-            if (!some || some->empty())
-                co_return error_code(errc::store_corrupt);
-            cursor = std::move(some->front());
-            for (std::size_t i = 1; i < some->size(); ++i) {
-                if ((*some)[i] > after)
-                    found.insert(std::move((*some)[i]));
+            auto some = store_detail::parse_survey(*reply);
+            if (!some)
+                co_return some.error();
+            cursor = std::move(some->cursor);
+            for (auto& each : some->entries) {
+                if (each.lock > after)
+                    found.insert(std::move(each.lock));
                 if (found.size() > limit)
                     found.erase(std::prev(found.end()));
             }
@@ -286,7 +411,7 @@ queue_store::names(std::string after, std::size_t limit) {
 asio::awaitable<result<token_domain>> queue_store::domain() {
     if (!link_->domain().empty())
         co_return link_->domain();
-    auto asking = link_->send({"HGET", link_->prefix() + "id", "o"});
+    auto asking = link_->send({"HGET", link_->keys().of("id"), "o"});
     const auto reply = co_await std::move(asking);
     if (!reply)
         co_return reply.error();
@@ -301,15 +426,20 @@ asio::awaitable<result<bool>> queue_store::break_(break_order order) {
     const auto slot = order.token.domain.slot_in(*known);
     if (!slot)
         co_return false;
+    auto keys = link_->keys().rules({});
+    link_->keys().add_lock(keys, order.name);
+    keys.push_back(link_->keys().of("n"));
+    keys.push_back(link_->keys().of("b"));
     std::vector<std::string> arguments;
-    arguments.push_back(std::move(order.name));
     arguments.push_back(std::to_string(order.token.base()));
     arguments.push_back(std::to_string(*slot));
     arguments.push_back(std::move(order.who));
     arguments.push_back(std::move(order.why));
     arguments.push_back(std::to_string(store_detail::holders_named));
     arguments.push_back(std::to_string(store_detail::breaks_kept));
-    auto asking = link_->ask(redis_script::break_, std::move(arguments));
+    auto asking = link_->ask(
+        store_detail::script_call(redis_script::break_, std::move(keys), std::move(arguments))
+    );
     const auto reply = co_await std::move(asking);
     if (!reply)
         co_return reply.error();
@@ -323,7 +453,7 @@ queue_store::breaks(std::string name, std::size_t limit) {
     if (!known)
         co_return known.error();
     auto asking = link_->send(
-        {"LRANGE", link_->prefix() + "b", "0", std::to_string(store_detail::breaks_kept - 1)}
+        {"LRANGE", link_->keys().of("b"), "0", std::to_string(store_detail::breaks_kept - 1)}
     );
     const auto reply = co_await std::move(asking);
     if (!reply)
@@ -335,7 +465,7 @@ queue_store::breaks(std::string name, std::size_t limit) {
 }
 
 asio::awaitable<result<std::chrono::milliseconds>> queue_store::left_of_quarantine() {
-    auto asking = link_->send({"HGET", link_->prefix() + "m", "q"});
+    auto asking = link_->send({"HGET", link_->keys().of("s"), "t"});
     const auto until = co_await std::move(asking);
     if (!until)
         co_return until.error();
@@ -343,7 +473,7 @@ asio::awaitable<result<std::chrono::milliseconds>> queue_store::left_of_quaranti
     const auto time = co_await std::move(asking_time);
     if (!time)
         co_return time.error();
-    co_return store_detail::parse_time_left(until->text, *time);
+    co_return store_detail::parse_time_left(store_detail::quarantine_end_in(until->text), *time);
 }
 
 asio::awaitable<result<std::vector<store_finding>>> queue_store::examine() {
@@ -354,7 +484,7 @@ asio::awaitable<result<std::vector<store_finding>>> queue_store::examine() {
         co_return facts.error();
     found.facts = std::move(*facts);
     found.has_session = !link_->domain().empty();
-    auto remembering = link_->send({"ZRANGE", link_->prefix() + "u", "0", "-1"});
+    auto remembering = link_->send({"ZRANGE", link_->keys().of("u"), "0", "-1"});
     const auto remembered = co_await std::move(remembering);
     if (!remembered)
         co_return remembered.error();
@@ -364,7 +494,7 @@ asio::awaitable<result<std::vector<store_finding>>> queue_store::examine() {
     if (!left)
         co_return left.error();
     found.quarantine = *left;
-    auto counting = link_->send({"ZCARD", link_->prefix() + "d"});
+    auto counting = link_->send({"ZCARD", link_->keys().of("d")});
     const auto sessions = co_await std::move(counting);
     if (!sessions)
         co_return sessions.error();

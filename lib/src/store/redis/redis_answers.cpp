@@ -27,15 +27,14 @@ std::string_view letter_of(const redis_value& reply) {
     return {};
 }
 
-result<session_entry>
-entry_of(std::span<const redis_value, 3> parts, std::uint64_t now, const token_domain& domain) {
+result<session_entry> entry_of(
+    const redis_value& flag, const redis_value& text, std::uint64_t now, const token_domain& domain
+) {
     session_entry entry;
-    words id(parts[0].text);
-    words contended(parts[1].text);
-    entry.id = id.number();
+    words contended(flag.text);
     entry.contended = contended.flag();
-    auto stored = stored_entry::parse(parts[2].text);
-    if (id.failed() || !id.at_end() || contended.failed() || !stored)
+    auto stored = stored_entry::parse(text.text);
+    if (contended.failed() || !stored)
         return corrupt;
     entry.name = std::move(stored->name);
     entry.granted = stored->granted;
@@ -45,27 +44,6 @@ entry_of(std::span<const redis_value, 3> parts, std::uint64_t now, const token_d
     entry.slot = stored->slot;
     entry.age = age_of(stored->since, now);
     return entry;
-}
-
-// Parses NOW, CHANGES, and three texts for each entry.
-result<session_view> view_of(std::span<const redis_value> parts, const token_domain& domain) {
-    if (parts.size() < 2 || (parts.size() - 2) % 3 != 0)
-        return corrupt;
-    session_view view;
-    words now(parts[0].text);
-    words changes(parts[1].text);
-    const auto at = now.number();
-    view.changes = changes.number();
-    if (now.failed() || changes.failed())
-        return corrupt;
-    view.entries.reserve((parts.size() - 2) / 3);
-    for (parts = parts.subspan(2); !parts.empty(); parts = parts.subspan(3)) {
-        auto entry = entry_of(parts.first<3>(), at, domain);
-        if (!entry)
-            return entry.error();
-        view.entries.push_back(std::move(*entry));
-    }
-    return view;
 }
 
 // Limits a time to the 53 bits that a script can count with.
@@ -84,6 +62,12 @@ std::chrono::milliseconds parse_longest_ttl(const redis_value& reply) noexcept {
             longest = std::max(longest, count);
     }
     return std::chrono::milliseconds(longest);
+}
+
+std::string_view quarantine_end_in(std::string_view tokens) noexcept {
+    words parts(tokens);
+    parts.next();
+    return parts.next();
 }
 
 std::chrono::milliseconds
@@ -110,7 +94,7 @@ result<resumed_session> parse_resumed(const redis_value& reply) {
         return error_code(errc::bad_config);
     if (letter == "u")
         return error_code(errc::store_unavailable);
-    if (letter != "o" || reply.items.size() < 6)
+    if (letter != "o" || reply.items.size() != 7)
         return corrupt;
     resumed_session session;
     const auto domain = parse_store_domain(reply.items[2].text);
@@ -123,13 +107,21 @@ result<resumed_session> parse_resumed(const redis_value& reply) {
     session.quarantine = time_of(left.number());
     words time(reply.items[4].text);
     session.now = time.number();
-    if (left.failed())
+    words changes(reply.items[5].text);
+    session.changes = changes.number();
+    words waits(reply.items[6].text);
+    session.waits = waits.number();
+    if (left.failed() || time.failed() || changes.failed() || waits.failed())
         return corrupt;
-    auto view = view_of(std::span(reply.items).subspan(4), session.domain);
-    if (!view)
-        return view.error();
-    session.view = std::move(*view);
     return session;
+}
+
+bool is_missing(const redis_value& reply) noexcept {
+    return letter_of(reply) == "m";
+}
+
+bool is_out_of_ordinary(const redis_value& reply) noexcept {
+    return letter_of(reply) == "+";
 }
 
 result<answer> parse_answer(const redis_value& raw, const token_domain& domain) {
@@ -177,11 +169,9 @@ error_code parse_done(const redis_value& reply) {
     return letter == "o" ? error_code() : corrupt;
 }
 
-result<bool> parse_ended(const redis_value& reply) {
+error_code parse_ended(const redis_value& reply) {
     const auto letter = letter_of(reply);
-    if (letter != "o" && letter != "m")
-        return corrupt;
-    return letter == "m";
+    return letter == "o" || letter == "n" ? error_code() : corrupt;
 }
 
 result<token_range> parse_drawn(const redis_value& reply, const token_domain& domain) {
@@ -205,7 +195,7 @@ result<token_range> parse_drawn(const redis_value& reply, const token_domain& do
 }
 
 result<beat_answer> parse_beat(const redis_value& reply) {
-    words parts(reply.text);
+    words parts(letter_of(reply));
     const auto letter = parts.next();
     if (letter == "l")
         return error_code(errc::session_lost);
@@ -226,18 +216,66 @@ result<beat_answer> parse_beat(const redis_value& reply) {
     }
     beat.deadline = parts.number();
     beat.value.quarantine = time_of(parts.number());
-    if (letter != "o" || parts.failed() || !parts.at_end())
+    if (letter != "o" || parts.failed() || !parts.at_end() || reply.items.size() != 4)
         return corrupt;
+    const auto texts_of = [](const redis_value& from, std::vector<std::string>& to) {
+        for (const auto& each : from.items)
+            to.push_back(each.text);
+    };
+    texts_of(reply.items[1], beat.dead);
+    texts_of(reply.items[2], beat.ended);
+    texts_of(reply.items[3], beat.blocked);
     return beat;
 }
 
-result<session_view> parse_view(const redis_value& reply, const token_domain& domain) {
-    const auto letter = letter_of(reply);
+result<surveyed_entries> parse_survey(const redis_value& reply) {
+    words head(letter_of(reply));
+    const auto letter = head.next();
     if (letter == "l")
         return error_code(errc::session_lost);
-    if (letter != "o" || reply.items.empty())
+    surveyed_entries found;
+    head.number();  // the time
+    found.changes = head.number();
+    head.number();  // how many wait
+    if (letter != "o" || head.failed() || reply.items.size() < 2 || reply.items.size() % 2 != 0)
         return corrupt;
-    return view_of(std::span(reply.items).subspan(1), domain);
+    found.cursor = reply.items[1].text;
+    for (std::size_t at = 2; at < reply.items.size(); at += 2) {
+        surveyed_entries::entry entry;
+        words id(reply.items[at].text);
+        entry.id = id.number();
+        words text(reply.items[at + 1].text);
+        text.next();  // the mode
+        entry.lock = text.rest();
+        if (id.failed() || !id.at_end() || entry.lock.empty())
+            return corrupt;
+        found.entries.push_back(std::move(entry));
+    }
+    return found;
+}
+
+result<std::vector<session_entry>> parse_states(
+    const redis_value& reply, const std::vector<request_id>& ids, const token_domain& domain
+) {
+    words head(letter_of(reply));
+    const auto letter = head.next();
+    if (letter == "l")
+        return error_code(errc::session_lost);
+    const auto now = head.number();
+    if (letter != "o" || head.failed() || reply.items.size() != 1 + 2 * ids.size())
+        return corrupt;
+    std::vector<session_entry> entries;
+    for (std::size_t at = 0; at < ids.size(); ++at) {
+        const auto& text = reply.items[2 + 2 * at];
+        if (text.text.empty())
+            continue;
+        auto entry = entry_of(reply.items[1 + 2 * at], text, now, domain);
+        if (!entry)
+            return entry.error();
+        entry->id = ids[at];
+        entries.push_back(std::move(*entry));
+    }
+    return entries;
 }
 
 }  // namespace mortise::store_detail

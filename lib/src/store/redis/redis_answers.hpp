@@ -26,7 +26,22 @@ struct resumed_session {
     token_domain domain;
     clock::duration quarantine{};  ///< How much of it is left.
     std::uint64_t now = 0;         ///< The server's clock, in microseconds.
-    session_view view;
+    std::uint64_t changes = 0;
+    std::uint64_t waits = 0;  ///< How many requests of the session wait.
+};
+
+/// A portion of the index of a session.
+struct surveyed_entries {
+    surveyed_entries() = default;
+
+    struct entry {
+        request_id id = 0;
+        std::string lock;
+    };
+
+    std::uint64_t changes = 0;  ///< Of the session.
+    std::string cursor;         ///< Of the next portion; "0": that was all.
+    std::vector<entry> entries;
 };
 
 /// A heartbeat, without the time at which it was sent.
@@ -37,10 +52,20 @@ struct beat_answer {
     std::string run;             ///< The run of the server; a dash if it does not tell.
     std::uint64_t deadline = 0;  ///< The session's deadline by now, by the server's clock.
     bool watches = false;        ///< The server still has to tell the session of a change.
+
+    /// As many of each are told at once: dead sessions, grants that have ended (SESSION:ID:NAME),
+    /// locks that a quarantine has blocked.
+    static constexpr std::size_t portion = 64;
+    std::vector<std::string> dead;
+    std::vector<std::string> ended;
+    std::vector<std::string> blocked;
 };
 
 /// The longest TTL that the sessions of a store have claimed; zero if there is none.
 std::chrono::milliseconds parse_longest_ttl(const redis_value& reply) noexcept;
+
+/// The end of the quarantine in the text of the tokens, "BASE UNTIL WATCHED"; empty if there is none.
+std::string_view quarantine_end_in(std::string_view tokens) noexcept;
 
 /// The time that is left until `until`, a time of the store, by the server's answer to `TIME`; zero
 /// if it is over.
@@ -49,6 +74,10 @@ std::chrono::milliseconds parse_time_left(std::string_view until, const redis_va
 /// @par Errors `session_lost`, `newer_format`, `bad_config` (another domain is wanted than the
 ///             store has), `store_unavailable` (nobody listens at the inbox).
 result<resumed_session> parse_resumed(const redis_value& reply);
+/// Whether a session was not resumed because there is no store yet.
+bool is_missing(const redis_value& reply) noexcept;
+/// Whether the short ways did not apply.
+bool is_out_of_ordinary(const redis_value& reply) noexcept;
 
 /// @par Errors `session_lost`, `capacity_differs`.
 result<answer> parse_answer(const redis_value& raw, const token_domain& domain);
@@ -57,14 +86,19 @@ result<answer> parse_answer(const redis_value& raw, const token_domain& domain);
 result<bool> parse_released(const redis_value& reply);
 /// Parses a bare "o". @return no code, or `session_lost`.
 error_code parse_done(const redis_value& reply);
-/// Whether the end of a session is not complete yet.
-result<bool> parse_ended(const redis_value& reply);
+/// The answer to the end of a session, which may be gone.
+error_code parse_ended(const redis_value& reply);
 /// @par Errors `session_lost`, `lease_lost`, `unsupported`.
 result<token_range> parse_drawn(const redis_value& reply, const token_domain& domain);
 /// @par Errors `session_lost`, `store_replaced`.
 result<beat_answer> parse_beat(const redis_value& reply);
 /// @par Errors `session_lost`.
-result<session_view> parse_view(const redis_value& reply, const token_domain& domain);
+result<surveyed_entries> parse_survey(const redis_value& reply);
+/// The entries of those ids; without those that the server does not have.
+/// @par Errors `session_lost`.
+result<std::vector<session_entry>> parse_states(
+    const redis_value& reply, const std::vector<request_id>& ids, const token_domain& domain
+);
 /// Parses an array of texts.
 result<std::vector<std::string>> parse_names(redis_value reply);
 result<std::vector<lock_view>> parse_locks(const redis_value& reply);

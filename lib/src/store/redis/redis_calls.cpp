@@ -7,6 +7,24 @@
 #include <utility>
 
 namespace mortise::store_detail {
+namespace {
+
+// What a heartbeat consists of must not queue behind tens of thousands of commands.
+bool is_urgent(redis_script script) noexcept {
+    switch (script) {
+    case redis_script::beat:
+    case redis_script::survey:
+    case redis_script::expel:
+    case redis_script::expire:
+    case redis_script::advance:
+    case redis_script::forget:
+        return true;
+    default:
+        return false;
+    }
+}
+
+}  // namespace
 
 void redis_calls::attach(
     asio::any_io_executor strand,
@@ -46,23 +64,22 @@ redis_calls::wire_ptr redis_calls::drop() noexcept {
     return std::exchange(wire_, nullptr);
 }
 
-asio::awaitable<result<redis_value>>
-redis_calls::evaluate(wire_ptr wire, redis_script script, std::vector<std::string> arguments) {
+asio::awaitable<result<redis_value>> redis_calls::evaluate(wire_ptr wire, script_call wanted) {
     if (wire != wire_) {
-        auto evaluating = evaluate_once(std::move(wire), script, std::move(arguments));
+        auto evaluating = evaluate_once(std::move(wire), std::move(wanted));
         co_return co_await std::move(evaluating);
     }
     if (!wire)
         co_return error_code(errc::store_unavailable);
-    const auto urgency = script == redis_script::beat ? command_lane::priority::urgent
-                                                      : command_lane::priority::normal;
+    const auto urgency =
+        is_urgent(wanted.script) ? command_lane::priority::urgent : command_lane::priority::normal;
     if (!lane_->enter_now(urgency)) {
         auto entering = lane_->enter(urgency);
         if (!co_await std::move(entering))
             co_return error_code(errc::store_unavailable);
     }
     for (;;) {
-        auto asking = call(wire, known_.call(script, arguments));
+        auto asking = call(wire, known_.call(wanted));
         auto reply = co_await std::move(asking);
         if (!reply || !is_unknown_script(*reply)) {
             if (wire == wire_)
@@ -78,15 +95,14 @@ redis_calls::evaluate(wire_ptr wire, redis_script script, std::vector<std::strin
     }
 }
 
-asio::awaitable<result<redis_value>>
-redis_calls::evaluate_once(wire_ptr wire, redis_script script, std::vector<std::string> arguments) {
+asio::awaitable<result<redis_value>> redis_calls::evaluate_once(wire_ptr wire, script_call wanted) {
     known_scripts known(scripts_);
-    known.loaded(script);
-    auto asking = call(wire, known.call(script, arguments));
+    known.loaded(wanted.script);
+    auto asking = call(wire, known.call(wanted));
     auto reply = co_await std::move(asking);
     if (reply && is_unknown_script(*reply)) {
         known.forget();
-        auto asking_again = call(wire, known.call(script, arguments));
+        auto asking_again = call(wire, known.call(wanted));
         reply = co_await std::move(asking_again);
     }
     co_return reply;

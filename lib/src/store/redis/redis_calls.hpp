@@ -58,8 +58,7 @@ public:
 
     /// Runs a script. An error of the server is a reply.
     /// @par Errors `store_unavailable`: there is no such connection any longer. Or of `call`.
-    asio::awaitable<result<redis_value>>
-    evaluate(wire_ptr wire, redis_script script, std::vector<std::string> arguments);
+    asio::awaitable<result<redis_value>> evaluate(wire_ptr wire, script_call wanted);
     asio::awaitable<result<redis_value>> command(wire_ptr wire, redis_command command);
     /// Loads the scripts before the first call: if the server learned a script between two calls,
     /// it would carry out the second call before the first one is repeated. A user who may not load
@@ -70,8 +69,7 @@ public:
     const answer_watch& answers() const noexcept { return answers_; }
 
 private:
-    asio::awaitable<result<redis_value>>
-    evaluate_once(wire_ptr wire, redis_script script, std::vector<std::string> arguments);
+    asio::awaitable<result<redis_value>> evaluate_once(wire_ptr wire, script_call wanted);
     asio::awaitable<result<redis_value>> call(wire_ptr wire, redis_command command);
     void leave_lane();
     asio::awaitable<void> ping(std::shared_ptr<void> owner);

@@ -18,7 +18,6 @@ constexpr coro::backoff_options reconnecting{milliseconds(10), milliseconds(1'00
 redis_link::redis_link(link_settings settings, redis_wire_factory wires)
     : session_link(drawn_pauses(reconnecting, random_id::draw().low)),
       settings_(std::move(settings)),
-      scripts_(settings_.prefix),
       wires_(std::move(wires)) {}
 
 void redis_link::attach(
@@ -125,26 +124,6 @@ asio::awaitable<redis_failure> redis_link::learn_facts() {
     co_return facts_.judge(settings_.accepted, keys_expire());
 }
 
-// The one argument of a script that acts for the session.
-std::string redis_link::argument(const std::string& more) const {
-    std::string all;
-    all.reserve(name_.size() + more.size() + 24);
-    all += name_;
-    all += ' ';
-    all += std::to_string(session().generation);
-    if (!more.empty()) {
-        all += ' ';
-        all += more;
-    }
-    return all;
-}
-
-asio::awaitable<result<redis_value>> redis_link::act(redis_script script, std::string more) {
-    std::vector<std::string> arguments;
-    arguments.push_back(argument(more));
-    return evaluate(wire(), script, std::move(arguments));
-}
-
 error_code redis_link::refused(const wire_ptr& wire, const redis_value& reply) {
     const redis_failure failure{meaning_of_refusal(reply.text), reply.text};
     const auto why = failure.code;
@@ -172,15 +151,14 @@ void redis_link::leave_server(const redis_failure& why) {
     replace_connection();
 }
 
-asio::awaitable<result<redis_value>>
-redis_link::ask(redis_script script, std::vector<std::string> arguments) {
+asio::awaitable<result<redis_value>> redis_link::ask(script_call wanted) {
     const auto kept = shared_from_this();
     alarm late;
     auto reaching = reach(late);
     const auto wire = co_await std::move(reaching);
     if (!wire)
         co_return wire.error();
-    auto evaluating = evaluate(*wire, script, std::move(arguments));
+    auto evaluating = evaluate(*wire, std::move(wanted));
     auto reply = co_await std::move(evaluating);
     leave(*wire);
     co_return reply;
@@ -235,10 +213,9 @@ void redis_link::leave(const wire_ptr& wire) {
         wire->close();
 }
 
-asio::awaitable<result<redis_value>>
-redis_link::evaluate(wire_ptr wire, redis_script script, std::vector<std::string> arguments) {
+asio::awaitable<result<redis_value>> redis_link::evaluate(wire_ptr wire, script_call wanted) {
     const auto kept = shared_from_this();
-    auto evaluating = calls_.evaluate(wire, script, std::move(arguments));
+    auto evaluating = calls_.evaluate(wire, std::move(wanted));
     auto reply = co_await std::move(evaluating);
     if (reply && reply->type == redis_value::kind::error)
         co_return refused(wire, *reply);

@@ -60,12 +60,12 @@ public:
     /// What the tokens of the server are worth. Any thread.
     token_strength strength() const noexcept { return strength_; }
 
-    /// Runs a script for the session on the present connection. Its argument is the session's name,
-    /// its generation and `more`.
-    asio::awaitable<result<redis_value>> act(redis_script script, std::string more);
-    /// Runs a script whose arguments name no session; on a passing connection if there is none.
-    asio::awaitable<result<redis_value>>
-    ask(redis_script script, std::vector<std::string> arguments);
+    /// Runs a script on the present connection, for the session.
+    asio::awaitable<result<redis_value>> act(script_call wanted) {
+        return evaluate(wire(), std::move(wanted));
+    }
+    /// Runs a script that needs no session; on a passing connection if there is none.
+    asio::awaitable<result<redis_value>> ask(script_call wanted);
     /// Sends a command as it is; on a passing connection if there is none.
     asio::awaitable<result<redis_value>> send(redis_command command);
     /// Asks what the server is by now; `flush_is_heard` is that of the newest connection.
@@ -99,8 +99,7 @@ protected:
     /// How long a command may be without an answer.
     clock::duration patience() const noexcept { return calls_.answers().patience(); }
 
-    asio::awaitable<result<redis_value>>
-    evaluate(wire_ptr wire, redis_script script, std::vector<std::string> arguments);
+    asio::awaitable<result<redis_value>> evaluate(wire_ptr wire, script_call wanted);
     asio::awaitable<result<redis_value>> command(wire_ptr wire, redis_command command) {
         return calls_.command(std::move(wire), std::move(command));
     }
@@ -124,7 +123,6 @@ private:
     asio::awaitable<redis_failure> connect();
     void limit_opening(const wire_ptr& wire);
     asio::awaitable<redis_failure> learn_facts();
-    std::string argument(const std::string& more) const;
     asio::awaitable<result<wire_ptr>> reach(alarm& by);
     void leave(const wire_ptr& wire);
     void lacks_replicas(const redis_failure& why);

@@ -7,7 +7,7 @@
 #include <openssl/sha.h>
 
 #include <algorithm>
-#include <initializer_list>
+#include <vector>
 
 namespace mortise::store_detail {
 namespace {
@@ -20,42 +20,47 @@ std::string sha1_of(const std::string& text) {
     );
 }
 
-void put_prefix(std::string& text, std::string_view part, std::string_view prefix) {
-    constexpr std::string_view mark = "{P}";
-    for (;;) {
-        const auto found = part.find(mark);
-        text += part.substr(0, found);
-        if (found == std::string_view::npos)
-            return;
-        text += prefix;
-        part.remove_prefix(found + mark.size());
-    }
-}
-
 }  // namespace
 
-redis_scripts::redis_scripts(std::string_view prefix) {
-    using parts = std::initializer_list<std::string_view>;
-    const auto make = [&](redis_script id, parts of) {
+redis_scripts::redis_scripts() {
+    using parts = std::vector<std::string_view>;
+    const auto make = [&](redis_script id, const parts& of) {
         script& entry = scripts_[static_cast<std::size_t>(id)];
         for (const auto part : of)
-            put_prefix(entry.text, part, prefix);
+            entry.text += part;
         entry.sha1 = sha1_of(entry.text);
     };
     using namespace redis_lua;
-    make(redis_script::resume, {common, queue, view, info, server, resume});
-    make(redis_script::end, {common, queue, bury, end});
-    make(redis_script::request, {common, request_free, request_behind, queue, request});
-    make(redis_script::withdraw, {common, queue, withdraw});
-    make(redis_script::release, {common, release_alone, release_next, queue, release});
-    make(redis_script::draw, {common, queue, draw});
-    make(redis_script::beat, {common, queue, bury, info, server, beat});
-    make(redis_script::confirm, {common, info, confirm});
-    make(redis_script::look, {common, queue, view, look});
-    make(redis_script::names, {common, queue, names});
-    make(redis_script::list, {common, list});
-    make(redis_script::break_, {common, queue, break_});
-    make(redis_script::watch, {common, watch});
+    const auto make_with = [&](parts of, redis_script id, std::string_view last) {
+        of.push_back(last);
+        make(id, of);
+    };
+    const parts of_sessions{common, sessions};
+    const parts of_server{common, sessions, info, server};
+    const parts of_locks{common, sessions, locks};
+    const parts of_queues{common, sessions, locks, queue};
+    make(redis_script::request, {common, request});
+    make(redis_script::release, {common, release});
+    make_with(of_queues, redis_script::request_rules, request_rules);
+    make_with(of_queues, redis_script::release_rules, release_rules);
+    make_with(of_queues, redis_script::withdraw, withdraw);
+    make_with(of_queues, redis_script::state, state);
+    make_with(of_queues, redis_script::expel, expel);
+    make_with(of_queues, redis_script::expire, expire);
+    make_with(of_queues, redis_script::advance, advance);
+    make_with(of_queues, redis_script::break_, break_);
+    make_with(of_locks, redis_script::draw, draw);
+    make_with(of_server, redis_script::resume, resume);
+    make_with(of_server, redis_script::beat, beat);
+    make(redis_script::confirm, {common, sessions, info, confirm});
+    make_with(of_sessions, redis_script::survey, survey);
+    make_with(of_sessions, redis_script::forget, forget);
+    make_with(of_sessions, redis_script::end, end);
+    make_with(of_sessions, redis_script::list, list);
+    make_with(of_sessions, redis_script::watch, watch);
+    make(redis_script::names, {common, names});
+    make(redis_script::retire, {retire});
+    make(redis_script::migrate, {common, migrate});
     make(redis_script::single_key_take, {single_key_common, single_key_take});
     make(redis_script::single_key_free, {single_key_common, single_key_free});
     make(redis_script::single_key_renew, {single_key_common, single_key_renew});

@@ -7,24 +7,34 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace mortise::store_detail {
 
 enum class redis_script : std::uint8_t {
     resume,
-    end,
-    request,
-    withdraw,
+    request,        ///< The short ways, likewise `release`.
+    request_rules,  ///< All ways, likewise `release_rules`.
     release,
+    release_rules,
+    withdraw,
     draw,
     beat,
     confirm,
-    look,
+    survey,
+    state,
+    expel,
+    expire,
+    advance,
+    forget,
+    end,
     names,
     list,
     break_,
     watch,
+    retire,
+    migrate,
     // Scripts of the single-key form.
     single_key_take,
     single_key_free,
@@ -34,8 +44,22 @@ enum class redis_script : std::uint8_t {
     single_key_view,
 };
 
-/// The scripts of a store at its server: one for each operation, for keys under one prefix. Their
-/// parts are in the folder `lua`.
+/// A script with what it is given.
+struct script_call {
+    script_call(
+        redis_script which, std::vector<std::string> all_keys, std::vector<std::string> rest
+    )
+        : script(which), keys(std::move(all_keys)), arguments(std::move(rest)) {}
+    script_call(redis_script which, std::vector<std::string> rest)
+        : script(which), arguments(std::move(rest)) {}
+
+    redis_script script;
+    std::vector<std::string> keys;  ///< Of the queue form: all that it may touch.
+    std::vector<std::string> arguments;
+};
+
+/// The scripts of a store at its server: one or two for each operation. Their parts are in the
+/// folder `lua`.
 class redis_scripts {
 public:
     struct script {
@@ -43,15 +67,14 @@ public:
         std::string sha1;  ///< 40 hexadecimal digits, the name for `EVALSHA`.
     };
 
-    /// @param prefix has only characters that `prefix_allowed` allows.
-    explicit redis_scripts(std::string_view prefix);
+    redis_scripts();
 
     const script& operator[](redis_script id) const noexcept {
         return scripts_[static_cast<std::size_t>(id)];
     }
 
-    /// Whether all characters of `prefix` can stand in a script as they are: printable ASCII except
-    /// quotes, backslash and braces.
+    /// Whether all characters of `prefix` can stand between the braces of keys, and in a login's
+    /// rights: printable ASCII except quotes, backslash and braces.
     static bool prefix_allowed(std::string_view prefix) noexcept;
 
     static constexpr std::size_t count =

@@ -65,6 +65,7 @@ replica_quorum::reach(written_state state, std::chrono::milliseconds limit) {
     if (!next_)
         next_ = std::make_shared<round>(strand_);
     const auto mine = next_;
+    mine->state.keys = std::move(state.keys);
     mine->state.session = std::move(state.session);
     mine->state.grants.insert(mine->state.grants.end(), state.grants.begin(), state.grants.end());
     mine->limit = limit;
@@ -86,38 +87,54 @@ asio::awaitable<void> replica_quorum::run([[maybe_unused]] std::shared_ptr<repli
     running_ = false;
 }
 
+// A server may have closed a connection that was idle, which is seen when it is used: another one
+// is tried then, once.
 asio::awaitable<quorum_answer>
 replica_quorum::ask(const written_state& state, std::chrono::milliseconds limit) {
-    if (!wire_) {
-        wire_ = wires_(strand_);
-        open_ = known_ = false;
-    }
-    const auto wire = wire_;
-    alarm silent;
-    silent.set(
-        *time_,
-        strand_,
-        coro::saturating_add(time_->now(), 2 * limit),
-        [late = std::weak_ptr(wire)] {
-            if (const auto still = late.lock())
-                still->close();
+    const auto late = coro::saturating_add(time_->now(), 2 * limit);
+    for (;;) {
+        const bool used = wire_ != nullptr;
+        if (!used) {
+            wire_ = wires_(strand_);
+            open_ = known_ = false;
         }
-    );
-    std::string argument = state.session;
-    for (const auto& [id, base] : state.grants)
-        argument += ' ' + std::to_string(id) + ' ' + std::to_string(base);
-    auto reaching = reach_on(*wire, argument, limit);
-    auto outcome = co_await std::move(reaching);
-    if (outcome.code && outcome.code != errc::not_enough_replicas) {
+        const auto wire = wire_;
+        alarm silent;
+        silent.set(*time_, strand_, late, [at = std::weak_ptr(wire)] {
+            if (const auto still = at.lock())
+                still->close();
+        });
+        auto reaching = reach_on(*wire, state, limit);
+        auto outcome = co_await std::move(reaching);
+        if (!outcome.code || outcome.code == errc::not_enough_replicas)
+            co_return outcome;
         wire->close();  // The next round opens another.
-        if (wire_ == wire)
-            wire_ = nullptr;
+        if (wire_ != wire)
+            co_return outcome;
+        wire_ = nullptr;
+        if (!used || outcome.code != errc::store_unavailable || time_->now() >= late)
+            co_return outcome;
     }
-    co_return outcome;
+}
+
+redis_command replica_quorum::confirmation(const written_state& state, bool known) const {
+    redis_command command;
+    command.push_back(known ? "EVALSHA" : "EVAL");
+    command.push_back(known ? script_.sha1 : script_.text);
+    command.push_back(std::to_string(state.keys.size() + 2 * state.grants.size()));
+    command.insert(command.end(), state.keys.begin(), state.keys.end());
+    for (const auto& each : state.grants) {
+        command.push_back(each.lock);
+        command.push_back(each.crowd);
+    }
+    command.push_back(state.session);
+    for (const auto& each : state.grants)
+        command.push_back(std::to_string(each.id) + ' ' + std::to_string(each.base));
+    return command;
 }
 
 asio::awaitable<quorum_answer> replica_quorum::reach_on(
-    redis_wire& wire, const std::string& argument, std::chrono::milliseconds limit
+    redis_wire& wire, const written_state& state, std::chrono::milliseconds limit
 ) {
     if (!std::exchange(open_, true)) {
         auto opening = wire.open(deaf_);
@@ -128,7 +145,7 @@ asio::awaitable<quorum_answer> replica_quorum::reach_on(
     for (;;) {
         const bool known = std::exchange(known_, true);
         std::vector<redis_command> both(2);
-        both[0] = {known ? "EVALSHA" : "EVAL", known ? script_.sha1 : script_.text, "0", argument};
+        both[0] = confirmation(state, known);
         both[1] = {"WAIT", std::to_string(replicas_), std::to_string(limit.count())};
         auto writing = wire.pipeline(std::move(both));
         const auto replies = co_await std::move(writing);

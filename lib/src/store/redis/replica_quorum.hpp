@@ -24,15 +24,22 @@ namespace mortise::store_detail {
 
 using coro::detail::alarm;
 
-/// Ids of grants, each with the base of its token.
-using written_grants = std::vector<std::pair<request_id, std::uint64_t>>;
+/// A grant that was written.
+struct written_grant {
+    request_id id = 0;
+    std::uint64_t base = 0;  ///< Of its token.
+    std::string lock;        ///< The key of its lock, and that of the lock's crowd of holders.
+    std::string crowd;
+};
+using written_grants = std::vector<written_grant>;
 
 /// What the replicas must acknowledge and the server of the second connection must have.
 struct written_state {
     written_state() = default;
 
-    /// The session, its generation, the run of the server, the deadline: the head of the argument
-    /// of the script "confirm".
+    std::vector<std::string> keys;  ///< Of the session.
+    /// The session's generation, the run of the server, the deadline: the first argument of the
+    /// script "confirm".
     std::string session;
     written_grants grants;
 };
@@ -90,7 +97,8 @@ private:
 
     asio::awaitable<quorum_answer> ask(const written_state& state, std::chrono::milliseconds limit);
     asio::awaitable<quorum_answer>
-    reach_on(redis_wire& wire, const std::string& argument, std::chrono::milliseconds limit);
+    reach_on(redis_wire& wire, const written_state& state, std::chrono::milliseconds limit);
+    redis_command confirmation(const written_state& state, bool known) const;
     asio::awaitable<void> run(std::shared_ptr<replica_quorum> self);
 
     const asio::any_io_executor strand_;

@@ -177,7 +177,8 @@ single_key_link::take_by_script(std::string name, request_id id) {
     arguments.push_back(id_of(id));
     arguments.push_back(std::to_string(session().ttl.count()));
     arguments.push_back(tokens_.empty() ? std::string() : counter());
-    auto asking = evaluate(wire(), redis_script::single_key_take, std::move(arguments));
+    auto asking =
+        evaluate(wire(), script_call(redis_script::single_key_take, std::move(arguments)));
     const auto reply = co_await std::move(asking);
     if (!reply)
         co_return reply.error();
@@ -240,7 +241,8 @@ asio::awaitable<result<bool>> single_key_link::free(std::string name, request_id
     std::vector<std::string> arguments;
     arguments.push_back(key_of(name));
     arguments.push_back(id_of(id));
-    auto freeing = evaluate(wire(), redis_script::single_key_free, std::move(arguments));
+    auto freeing =
+        evaluate(wire(), script_call(redis_script::single_key_free, std::move(arguments)));
     const auto reply = co_await std::move(freeing);
     if (!reply)
         co_return reply.error();
@@ -295,7 +297,8 @@ asio::awaitable<error_code> single_key_link::renew(wire_ptr by) {
             arguments.push_back(key_of(entry->name));
             arguments.push_back(id_of(all[at]));
         }
-        auto asking = evaluate(by, redis_script::single_key_renew, std::move(arguments));
+        auto asking =
+            evaluate(by, script_call(redis_script::single_key_renew, std::move(arguments)));
         const auto reply = co_await std::move(asking);
         if (!reply)
             co_return reply.error();
@@ -356,7 +359,8 @@ asio::awaitable<result<token_range>> single_key_link::draw(grant held) {
     arguments.push_back(key_of(held.name));
     arguments.push_back(id_of(held.id));
     arguments.push_back(counter());
-    auto asking = evaluate(wire(), redis_script::single_key_draw, std::move(arguments));
+    auto asking =
+        evaluate(wire(), script_call(redis_script::single_key_draw, std::move(arguments)));
     const auto reply = co_await std::move(asking);
     if (!reply)
         co_return reply.error();
@@ -380,7 +384,8 @@ asio::awaitable<error_code> single_key_link::free_all(std::vector<request_id> id
             arguments.push_back(key_of(entry->name));
             arguments.push_back(id_of(ids[at]));
         }
-        auto freeing = evaluate(wire(), redis_script::single_key_free, std::move(arguments));
+        auto freeing =
+            evaluate(wire(), script_call(redis_script::single_key_free, std::move(arguments)));
         const auto reply = co_await std::move(freeing);
         if (!reply)
             co_return reply.error();

@@ -153,7 +153,7 @@ single_key_store::views(std::vector<std::string> names) {
         std::vector<std::string> keys;
         for (std::size_t at = from; at < from + count; ++at)
             keys.push_back(link_->prefix() + names[at]);
-        auto asking = link_->ask(redis_script::single_key_view, std::move(keys));
+        auto asking = link_->ask(script_call(redis_script::single_key_view, std::move(keys)));
         const auto reply = co_await std::move(asking);
         if (!reply)
             co_return reply.error();
@@ -210,7 +210,7 @@ asio::awaitable<result<bool>> single_key_store::break_(break_order order) {
     std::vector<std::string> arguments;
     arguments.push_back(key);
     arguments.push_back(value->text);
-    auto asking = link_->ask(redis_script::single_key_break, std::move(arguments));
+    auto asking = link_->ask(script_call(redis_script::single_key_break, std::move(arguments)));
     const auto reply = co_await std::move(asking);
     if (!reply)
         co_return reply.error();

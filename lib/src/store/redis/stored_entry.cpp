@@ -38,19 +38,13 @@ std::optional<stored_entry> stored_entry::parse(std::string_view text) {
     words reader(text);
     stored_entry entry;
     const auto state = reader.next();
-    const bool alone = state == "a";
-    if (state != "w" && state != "g" && !alone)
+    if (state != "w" && state != "g")
         return std::nullopt;
-    entry.granted = state != "w";
+    entry.granted = state == "g";
     const auto mode = parse_mode(reader.next());
-    const auto hold = alone ? "-" : reader.next();
-    if (alone) {
-        entry.since = entry.base = reader.base();
-        entry.slot = mode && mode->type() == lock_mode::kind::permits ? 1 : 0;
-    } else {
-        entry.since = reader.number();
-    }
-    if (state == "g") {
+    const auto hold = reader.next();
+    entry.since = reader.number();
+    if (entry.granted) {
         entry.base = reader.base();
         entry.slot = reader.number<std::uint32_t>();
     }

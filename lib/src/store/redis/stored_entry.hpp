@@ -14,8 +14,8 @@
 
 namespace mortise::store_detail {
 
-/// An entry of a session as the scripts write it: "w MODE HOLD SINCE NAME" of a request that waits,
-/// "g MODE HOLD SINCE BASE SLOT NAME" of a grant, "a MODE BASE NAME" of one that nobody else wants.
+/// An entry of a session as the scripts tell it: "w MODE HOLD SINCE NAME" of a request that waits,
+/// "g MODE HOLD SINCE BASE SLOT NAME" of a grant.
 struct stored_entry {
     stored_entry() = default;
 

@@ -1,77 +1,64 @@
 -- SPDX-License-Identifier: BSL-1.0
--- ARGV[1]: SESSION GENERATION LONGEST, where LONGEST is the longest TTL that others may have, in
--- milliseconds. Proves the session by a write that cannot revive it, and buries dead sessions.
--- Says o RUN CHANGES GRANTS REQUESTS WATCHES NEXT DEADLINE QUARANTINE, where NEXT is the time to
--- the next deadline of others in microseconds, or -; DEADLINE is the session's; QUARANTINE is what
--- is left of it; l; r (the store is no longer what it was).
-local S, G, longest = match(ARGV[1], '^(%S+) (%d+) (%d+)$')
-local hash = '{P}s:' .. S
-local own = call('HMGET', hash, 'g', 'd', 't')
-if not may_act(own[1], own[2], G) then
-    return 'l'
+-- KEYS: s, e, d, x, w, y, n, u, id. ARGV[1]: GENERATION LONGEST, where LONGEST is the longest TTL that
+-- others may have, in milliseconds. Proves the session by a write that cannot revive it, and says who
+-- is to be removed: nothing here grows with what sessions hold.
+-- Says: o RUN CHANGES GRANTS REQUESTS WATCHES NEXT DEADLINE QUARANTINE, where NEXT is the time to the
+-- next deadline of others in microseconds, or -; DEADLINE is the session's; QUARANTINE is what is
+-- left of it. Then dead sessions, grants that have ended as SESSION:ID:NAME, and locks that the
+-- quarantine has blocked, some of each. Or l; r (the store is no longer what it was).
+local AT_ONCE = 64
+local S = named_by(KEYS[2])
+local G, longest = match(ARGV[1], '^(%d+) (%d+)$')
+local own = session_of(S)
+if not may_act(own, G) then
+    return {'l'}
 end
-local known_run = call('HGET', '{P}id', 'r')
+local known_run = call('HGET', KEYS[9], 'r')
 if not known_run then
-    return 'r'
+    return {'r'}
 end
-longest = math.max(tonumber(longest), tonumber(own[3]))
-call('HDEL', hash, '')  -- Allowed without memory; so are all writes after it.
-local deadline = digits(now() + own[3] * 1000)
-call('HSET', hash, 'd', deadline)
-call('ZADD', '{P}d', 'XX', deadline, S)
+longest = math.max(tonumber(longest), own.ttl)
+call('HDEL', KEYS[2], '')  -- Allowed without memory; so are all writes after it.
+own.deadline = now() + own.ttl * 1000
+touch(S)
+call('ZADD', KEYS[3], 'XX', digits(own.deadline), S)
 local run = compare_run(known_run, longest)
 claim(longest)
 clamp_deadlines(longest)
 
-local more, buried = false, 0
-for _, dead in ipairs(call('ZRANGEBYSCORE', '{P}d', '-inf', digits(now()), 'LIMIT', 0, 64)) do
-    if buried < AT_ONCE then
-        local count, left = bury(dead)
-        buried, more = buried + count, more or left
-    else
-        more = true
-    end
+local function due(key)
+    return call('ZRANGEBYSCORE', key, '-inf', digits(now()), 'LIMIT', 0, AT_ONCE)
 end
-for _, ended in ipairs(call('ZRANGEBYSCORE', '{P}x', '-inf', digits(now()), 'LIMIT', 0, AT_ONCE)) do
-    local session, id = match(ended, '^([^:]+):(%d+)$')
-    local text = call('HGET', '{P}s:' .. session, id)
-    call('ZREM', '{P}x', ended)
-    if text then
-        local entry = entry_of(text)
-        take_away(session, id, entry)
-        grant_next(entry.name)
-    end
+local dead, ended, blocked = due(KEYS[3]), due(KEYS[4]), {}
+if state().quarantine <= now() then
+    set_state('quarantine', 0)
+    blocked = call('ZRANGE', KEYS[6], 0, AT_ONCE - 1)
 end
-end_quarantine()
 
-local next = more and now() or nil
+local next = nil
 local function consider(time)
     next = next and math.min(next, time) or time
 end
-
--- Considers the first time in a sorted set that belongs to another session.
-local function consider_first(key, pattern)
-    local from = 0
-    repeat
-        local some = call('ZRANGE', key, from, from + 15, 'WITHSCORES')
-        for at = 1, #some, 2 do
-            if match(some[at], pattern) ~= S then
-                return consider(tonumber(some[at + 1]))
-            end
+-- The first time to come that belongs to another session. Of many that are its own, the last one
+-- that is looked at counts: it beats too early then.
+local function consider_first(key, count)
+    local some = call('ZRANGEBYSCORE', key, '(' .. digits(now()), '+inf', 'WITHSCORES', 'LIMIT', 0, count)
+    for at = 1, #some, 2 do
+        if match(some[at], '^[^:]+') ~= S or at == 2 * count - 1 then
+            return consider(tonumber(some[at + 1]))
         end
-        from = from + 16
-    until #some < 32
+    end
 end
-consider_first('{P}d', '^(.*)$')
-consider_first('{P}x', '^([^:]+)')
+consider_first(KEYS[3], 3)
+consider_first(KEYS[4], 16)
 if state().quarantine > now() then
     consider(state().quarantine)
 end
-
-finish()
-local counts = call('HMGET', hash, 'c', 'q')
-local entries = call('HLEN', hash) - FIXED
-local watches = call('SISMEMBER', '{P}w', S)
-return table.concat({'o', run == '' and '-' or run, counts[1], entries - counts[2], counts[2],
-                     watches, next and digits(math.max(0, next - now())) or '-', deadline,
-                     quarantine_left()}, ' ')
+save_sessions()
+local entries = call('HLEN', KEYS[2])
+local told = table.concat({
+    'o', run == '' and '-' or run, digits(own.changes), digits(math.max(0, entries - own.waits)),
+    digits(own.waits), digits(call('SISMEMBER', KEYS[5], S)), next and digits(next - now()) or '-',
+    digits(own.deadline), quarantine_left(),
+}, ' ')
+return {told, dead, ended, blocked}

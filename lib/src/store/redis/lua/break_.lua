@@ -1,49 +1,51 @@
 -- SPDX-License-Identifier: BSL-1.0
--- ARGV: a lock, BASE and SLOT of a grant, who breaks it and why, how many holders a record names,
--- how many records are kept. Takes the lock from all grants with that base and slot.
--- Says how many there were.
-local name, base, slot, who, why = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
-local key, broken, record = '{P}l:' .. name, 0, {}
+-- KEYS: s, e (of nobody), d, x, w, y, a lock's l, o, h, f, n, b. ARGV: BASE and SLOT of a grant, who
+-- breaks it and why, how many holders a record names, how many records are kept. Takes the lock from
+-- all grants with that base and slot. Says how many there were.
+local base, slot, who, why = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local lock, broken, record, parties = lock_at(FIRST), 0, {}, {}
+call('HDEL', KEYS[2], '')  -- Allowed without memory; so are all writes after it.
 
 local function note(text)
     record[#record + 1] = #text .. ':' .. text
 end
 
-local parties = {}
-unfold(name)
-for _, member in ipairs(call('ZRANGEBYSCORE', key, '-inf', '(0')) do
-    local session, id = parts(member)
-    local read = call('HMGET', '{P}s:' .. session, id, 'h', 'p', 'l')
-    local entry = read[1] and entry_of(read[1])
-    if not entry then
-        orphan(name, member)
-    elseif entry.base == base and entry.slot == slot and holding(name, session, id, member) then
-        broken = broken + 1
-        if broken <= tonumber(ARGV[6]) then
-            parties[#parties + 1] = read
-        end
-        take_away(session, id, entry)
+local holders = {}
+for at, holder in ipairs(lock.holders) do
+    holders[at] = holder
+end
+if lock.crowd then
+    for _, text in ipairs(call('HVALS', KEYS[FIRST + 2])) do
+        holders[#holders + 1] = holder_of(text)
     end
 end
+for _, holder in ipairs(holders) do
+    if holder.base == base and holder.slot == slot and not removed_if_lapsed(lock, holder) then
+        broken = broken + 1
+        if broken <= tonumber(ARGV[5]) then
+            local of = holder.session
+            parties[#parties + 1] = call('HMGET', KEYS[11], of .. ':h', of .. ':p', of .. ':l')
+        end
+        take_away(lock, holder)
+    end
+end
+grant_next(lock)
+finish()
 if broken == 0 then
-    grant_next(name)
-    finish()
     return 0
 end
 note(digits(now()))
-note(name)
+note(lock.name)
 note(base)
 note(slot)
 note(who)
 note(why)
 note(tostring(broken))
 for _, each in ipairs(parties) do
-    note(each[2])
-    note(each[3])
-    note(each[4])
+    note(each[1] or '')
+    note(each[2] or '0')
+    note(each[3] or '')
 end
-call('LPUSH', '{P}b', table.concat(record))
-call('LTRIM', '{P}b', 0, ARGV[7] - 1)
-grant_next(name)
-finish()
+call('LPUSH', KEYS[12], table.concat(record))
+call('LTRIM', KEYS[12], 0, ARGV[6] - 1)
 return broken

@@ -1,9 +1,10 @@
 -- SPDX-License-Identifier: BSL-1.0
--- The head of the scripts of the queue form. {P} stands for the prefix of the store's keys;
--- docs/stores/redis.md says what they hold. A number that is joined to a text loses digits from
--- 10^14 on: hence `digits`. A command costs more than dozens of a script's own steps: call few
--- where many locks are taken.
-local call, format, match = redis.call, string.format, string.match
+-- The head of the scripts of the queue form. All keys of a store begin with one prefix in braces,
+-- and every key that a script touches is among its KEYS: the first one is the table of sessions,
+-- `s`, the second one the index of a session's entries, `e:SESSION`. docs/stores/redis.md says what
+-- they hold. A number that is joined to a text loses digits from 10^14 on: hence `digits`. A
+-- command costs more than dozens of a script's own steps: call few where many locks are taken.
+local call, format, match, sub = redis.call, string.format, string.match, string.sub
 
 local function digits(number)
     return format('%.0f', number)
@@ -20,36 +21,19 @@ local function now()
     return clock
 end
 
-local kept
-
--- What is out of the ordinary: the end of a quarantine, whether somebody watches.
-local function state()
-    if not kept then
-        kept = {quarantine = 0}
-        if call('EXISTS', '{P}m') == 1 then
-            local fields = call('HMGET', '{P}m', 'q', 'w')
-            kept.quarantine, kept.watched = tonumber(fields[1] or 0), fields[2]
-        end
-    end
-    return kept
+-- What a key names: it follows the prefix, a letter and a colon.
+local function named_by(key)
+    return sub(key, #KEYS[1] + 2)
 end
 
--- Whether a session with this generation and deadline may act under the generation `acting`.
-local function may_act(generation, deadline, acting)
-    return generation and tonumber(generation) <= tonumber(acting) and tonumber(deadline) > now()
+-- @return how many connections heard the message.
+local function publish(session, message)
+    local heard = redis.pcall('PUBLISH', sub(KEYS[1], 1, -2) .. 'i:' .. session, message)
+    return type(heard) == 'number' and heard or 0
 end
 
--- The next base of tokens.
-local function draw()
-    local base = digits(now())
-    -- SET with GET would need a server of version 6.2.
-    local last = tonumber(call('GETSET', '{P}t', base) or 0)
-    if last >= now() then
-        base = digits(last + 1)
-        call('SET', '{P}t', base)
-    end
-    return base
-end
-
--- 2^52: the score of a holder is its ordinal less this.
-local HELD = 4503599627370496
+-- A lock is a text: HOLDERS|WAITERS|CROWD|QUEUE, without the bars at its end.
+-- HOLDERS: each SESSION:ID:MODE:BASE:SLOT:HOLD:SINCE, where HOLD is nothing for a grant that has no
+-- end of its own, and SINCE is nothing if it is BASE. WAITERS: each SESSION:ID:MODE:HOLD:SINCE.
+-- CROWD and QUEUE say what more there is in other keys (locks.lua).
+local QUEUE_MAX = 2048  -- So many bytes of waiters are kept in the text of the lock.

@@ -1,27 +1,32 @@
 -- SPDX-License-Identifier: BSL-1.0
--- ARGV[1]: SESSION GENERATION RUN DEADLINE {ID BASE}: what was written on other connections; RUN is
--- - if it is not known. If it is here, writes: the replicas acknowledge that with all that came
--- before.
--- Says o and the ids of grants that are not here; l; x: this is another server than the one that
--- was written to, or has lost what was written.
-local S, G, run, deadline, grants = match(ARGV[1], '^(%S+) (%d+) (%S+) (%d+)(.*)$')
-local hash = '{P}s:' .. S
-local own = call('HMGET', hash, 'g', 'd')
-if run ~= '-' and (info('server', 'run_id') or run) ~= run then
+-- What was written on other connections. KEYS: s, e, and for each grant l, h. ARGV: "GENERATION RUN
+-- DEADLINE", where RUN is - if it is not known, and for each grant "ID BASE". If it is here, writes:
+-- the replicas acknowledge that with all that came before.
+-- Says o and the ids of grants that are not here; l; x: this is another server than the one that was
+-- written to, or has lost what was written.
+local G, run, deadline = match(ARGV[1], '^(%d+) (%S+) (%d+)$')
+local S = named_by(KEYS[2])
+local of = session_of(S)
+local present = info('server', 'run_id')
+local same = run ~= '-' and present == run
+if run ~= '-' and present and not same then
     return 'x'
-end
-if own[1] ~= G or tonumber(own[2]) < tonumber(deadline) then
-    return own[1] and tonumber(own[1]) > tonumber(G) and 'l' or 'x'
-end
-if not may_act(own[1], own[2], G) then
+elseif not of or of.generation ~= tonumber(G) or of.deadline < tonumber(deadline) then
+    -- The same run of a server has forgotten nothing: the session has ended there.
+    return (same or of and of.generation > tonumber(G)) and 'l' or 'x'
+elseif not may_act(of, G) then
     return 'l'
 end
-call('HDEL', hash, '')
-call('HSET', hash, 'd', own[2])
+call('HDEL', KEYS[2], '')
+touch(S)
+save_sessions()
 local reply = 'o'
-for id, base in string.gmatch(grants, '(%d+) (%d+)') do
-    local text = call('HGET', hash, id) or ''
-    if (match(text, '^a %S+ (%d+) ') or match(text, '^g %S+ %S+ %d+ (%d+) ')) ~= base then
+for at = 2, #ARGV do
+    local id, base = match(ARGV[at], '^(%d+) (%d+)$')
+    local own = S .. ':' .. id
+    local text = call('HGET', KEYS[2 * at], own) or call('GET', KEYS[2 * at - 1]) or ''
+    local found = match(' ' .. text, ' ' .. string.gsub(own, '%W', '%%%0') .. ':%a%d*:(%d+):')
+    if found ~= base then
         reply = reply .. ' ' .. id
     end
 end

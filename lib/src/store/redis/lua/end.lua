@@ -1,13 +1,14 @@
 -- SPDX-License-Identifier: BSL-1.0
--- ARGV[1]: SESSION. Ends it: releases all that it holds and withdraws all that it asked for.
--- Says o, or m (call again, there is more).
-local S = ARGV[1]
-local hash = '{P}s:' .. S
-if call('EXISTS', hash) == 0 then
-    return 'o'
+-- Ends a session: it is dead from now on, and others may remove it. KEYS: s, e, d. Says o, or n: it
+-- is not here.
+local name = named_by(KEYS[2])
+call('HDEL', KEYS[2], '')  -- Allowed without memory; so are all writes after it.
+local of = session_of(name)
+if not of then
+    return 'n'
 end
-call('HDEL', hash, '')  -- Allowed without memory; so are all writes after it.
-mark_dead(S)
-local _, left = bury(S)
-finish()
-return left and 'm' or 'o'
+of.deadline = 0
+touch(name)
+save_sessions()
+call('ZADD', KEYS[3], 'XX', 0, name)
+return 'o'

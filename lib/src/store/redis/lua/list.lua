@@ -1,56 +1,74 @@
 -- SPDX-License-Identifier: BSL-1.0
--- ARGV: how many waiters of each lock, then the names of locks.
+-- KEYS: s, e, n, id, and for each lock l, o, h. ARGV[1]: how many waiters of each lock.
 -- Says NOW, DOMAIN, and of each lock that somebody holds or waits for: its name, how many wait, and
 -- its parties, each as its full session, host, label, process, entry and deadline. Leaves out dead
--- sessions and ended grants that no heartbeat has buried yet.
+-- sessions and ended grants that nobody has removed yet.
 local queue_max = tonumber(ARGV[1])
-local gone, any_gone = {}, false
-for _, key in ipairs({'{P}d', '{P}x'}) do
-    for _, over in ipairs(call('ZRANGEBYSCORE', key, '-inf', digits(now()))) do
-        gone[over], any_gone = true, true
+local reply = {digits(now()), call('HGET', KEYS[4], 'o') or ''}
+
+local function add_party(parties, session, entry)
+    local facts = call('HMGET', KEYS[3], session .. ':i', session .. ':h', session .. ':l', session .. ':p')
+    if facts[1] then
+        facts[5], facts[6] = entry, digits(session_of(session).deadline)
+        parties[#parties + 1] = facts
     end
 end
 
--- Of the members of a lock: the living holders and first waiters, and how many wait.
-local function living(members, holding)
-    local kept, waiting = {}, 0
-    for at, member in ipairs(members) do
-        local session, id = match(member, '^([^:]+):(%d+)')
-        if not session or not (gone[session] or gone[session .. ':' .. id]) then
-            waiting = waiting + (at > holding and 1 or 0)
-            if at <= holding or waiting <= queue_max then
-                kept[#kept + 1] = member
+local function lives(session)
+    local of = session_of(session)
+    return of and of.deadline > now()
+end
+
+local function add_holder(parties, name, text)
+    local session, _, mode, base, slot, hold, since =
+        match(text, '^([^:]+):(%d+):(%a%d*):(%d+):(%d+):(%d*):(%d*)$')
+    since = since == '' and base or since
+    if session and lives(session) and (hold == '' or since + hold * 1000 > now()) then
+        add_party(parties, session, table.concat({'g', mode, hold == '' and '-' or hold, since, base, slot,
+                                                  name}, ' '))
+    end
+end
+
+for place = 5, #KEYS, 3 do
+    local name, parties, waiting = named_by(KEYS[place]), {}, 0
+    local holders, waiters, crowd, queue =
+        match(call('GET', KEYS[place]) or '', '^([^|]*)|?([^|]*)|?([^|]*)|?(%d*)$')
+    for text in string.gmatch(holders or '', '[^ ]+') do
+        add_holder(parties, name, text)
+    end
+    if crowd and crowd ~= '' then
+        local texts = call('HVALS', KEYS[place + 2])
+        local function order(text)
+            return tonumber(match(text, '^[^:]+:%d+:%a%d*:(%d+)') or 0)
+        end
+        table.sort(texts, function(one, other) return order(one) < order(other) end)
+        for _, text in ipairs(texts) do
+            add_holder(parties, name, text)
+        end
+    end
+    local function add_waiter(text, since)
+        local session, mode, hold, after = match(text, '^([^:]+):%d+:(%a%d*):(%d*):?(%d*)$')
+        if session and lives(session) then
+            waiting = waiting + 1
+            if waiting <= queue_max then
+                add_party(parties, session, table.concat({'w', mode, hold == '' and '-' or hold,
+                                                          since or after, name}, ' '))
             end
         end
     end
-    return kept, waiting
-end
-
-local reply = {digits(now()), call('HGET', '{P}id', 'o') or ''}
-for at = 2, #ARGV do
-    local key, members, waiting, holding = '{P}l:' .. ARGV[at], {}, 0, 1
-    local alone = redis.pcall('GET', key)
-    if type(alone) == 'string' then
-        members[1] = alone
-    elseif alone then
-        waiting = call('ZCOUNT', key, 0, '+inf')
-        holding = call('ZCARD', key) - waiting
-        local shown = any_gone and waiting or math.min(queue_max, waiting)
-        members = call('ZRANGE', key, 0, holding + shown - 1)
+    for text in string.gmatch(waiters or '', '[^ ]+') do
+        add_waiter(text)
     end
-    if any_gone then
-        members, waiting = living(members, holding)
-    end
-    local parties = {}
-    for _, member in ipairs(members) do
-        local session, id = match(member, '^([^:]+):(%d+)')
-        local read = session and call('HMGET', '{P}s:' .. session, 'i', 'h', 'l', 'p', id, 'd')
-        if read and read[1] and read[5] then
-            parties[#parties + 1] = read
+    if queue and queue ~= '' then
+        local shown = math.max(0, queue_max - waiting)
+        local some = shown > 0 and call('ZRANGE', KEYS[place + 1], 0, shown - 1, 'WITHSCORES') or {}
+        for at = 1, #some, 2 do
+            add_waiter(some[at], digits(some[at + 1]))
         end
+        waiting = waiting + math.max(0, call('ZCARD', KEYS[place + 1]) - shown)
     end
-    if #members > 0 or waiting > 0 then
-        reply[#reply + 1] = {ARGV[at], waiting, parties}
+    if #parties > 0 or waiting > 0 then
+        reply[#reply + 1] = {name, waiting, parties}
     end
 end
 return reply

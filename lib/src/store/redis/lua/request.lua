@@ -1,104 +1,76 @@
 -- SPDX-License-Identifier: BSL-1.0
--- A request that meets others; request_free.lua comes before.
-actor = S
-
-local function describe(text, waited)
-    local entry = entry_of(text)
-    local contended = waited and others_wait('{P}l:' .. entry.name, S) and 1 or 0
-    if entry.base then
-        return 'g ' .. entry.base .. ' ' .. entry.slot .. ' ' .. contended
-    end
-    return 'q ' .. call('ZRANK', '{P}l:' .. entry.name, member_of(S, id, entry)) .. ' ' .. contended
+-- The short ways of a request: the lock is free; or one session has it, and nothing about the lock
+-- is out of the ordinary. Otherwise says +, having changed nothing: then request_rules.lua decides.
+-- KEYS: s, e, l. ARGV[1]: GENERATION ID MODE[!], where ! stands for "try".
+-- Says g BASE SLOT CONTENDED (granted), q BEFORE CONTENDED (queued), n (refused), l (the session is
+-- lost).
+local G, id, mode, try = match(ARGV[1], '^(%d+) (%d+) (%a%d*)(!?)$')
+local S, name = named_by(KEYS[2]), named_by(KEYS[3])
+local read = call('HMGET', KEYS[1], 't', S)
+local generation, deadline, ttl, changes, waits =
+    match(read[2] or '', '^(%d+) (%d+) (%d+) (%d+) (%d+)$')
+if not generation or tonumber(generation) > tonumber(G) or tonumber(deadline) <= now() then
+    return 'l'
+end
+local last = read[1] or '0'
+if not match(last, '^%d+$') then
+    return '+'
+end
+local base, slot = digits(math.max(now(), last + 1)), mode:byte() == 112 and '1' or '0'  -- 112: p
+local head = S .. ':' .. id .. ':'
+if call('SET', KEYS[3], head .. mode .. ':' .. base .. ':' .. slot .. '::', 'NX') then
+    call('HSET', KEYS[1], 't', base)
+    call('HSET', KEYS[2], id, mode .. ' ' .. name)
+    return 'g ' .. base .. ' ' .. slot .. ' 0'
+end
+if mode ~= 'x' then
+    return '+'
 end
 
--- The highest ordinal of the lock.
-local function last_ordinal()
-    local last = call('ZREVRANGE', key, 0, 0, 'WITHSCORES')[2]
-    local score = tonumber(last or 0)
-    return score < 0 and score + HELD or score
+local text = call('GET', KEYS[3])
+local holder, held, its_base, waiters = match(text, '^([^:|]+):(%d+):x:(%d+):0::%d*|?([^|]*)$')
+if not holder or #waiters > QUEUE_MAX or string.find(' ' .. waiters, ' ' .. head, 1, true) then
+    return '+'
+end
+local first = match(waiters, '^[^:]+')
+if holder == S and held == id or holder ~= S and holder == first then
+    return '+'
+end
+local its = call('HGET', KEYS[1], holder)
+local its_terms, its_deadline, its_ttl, its_changes, its_waits =
+    match(its or '', '^(%d+ (%d+) (%d+)) (%d+) (%d+)$')
+if not its_terms or tonumber(its_deadline) <= now() then
+    return '+'
 end
 
-local function insert(entry, ordinal)
-    changed = true
-    call('HSET', hash, id, text_of(entry))
-    call('ZADD', key, digits(ordinal), member_of(S, id, entry))
+-- Whoever comes first tells the holder.
+local tells = holder ~= S and not first
+if tells then
+    its_changes = digits(its_changes + 1)
+    its = its_terms .. ' ' .. its_changes .. ' ' .. its_waits
 end
-
-local notified = {}
-
-local function tell(session, of, entry)
-    publish(session, 't ' .. of .. ' ' .. entry.base .. ' ' .. entry.slot)
-    if not notified[session] then
-        notified[session] = true
-        call('HINCRBY', '{P}s:' .. session, 'c', 1)
-    end
+local function tell()
+    publish(holder, 't ' .. held .. ' ' .. its_base .. ' 0 ' .. its_changes)
 end
-
--- For a request that cannot have the lock: tells the holders of other sessions, except those whom a
--- waiter has told already. Every waiter has told all holders except those of its own session.
-local function tell_contended(held, waited)
-    local first = waited and next_after(key, 0)
-    local ahead = first and parts(first)
-    if ahead and (ahead == S or others_wait(key, ahead)) then
-        return
-    end
-    local function concerns(session)
-        return session ~= S and (not ahead or session == ahead)
-    end
-    if held.only then
-        return concerns(held.only[1]) and tell(unpack(held.only))
-    end
-    for _, member in ipairs(call('ZRANGEBYSCORE', key, '-inf', '(0')) do
-        local session, of = parts(member)
-        local text = concerns(session) and call('HGET', '{P}s:' .. session, of)
-        if text then
-            tell(session, of, entry_of(text))
-        end
-    end
-end
-
-local function other_capacity()
-    if mode:sub(1, 1) ~= 'p' then
-        return false
-    end
-    for _, member in ipairs(call('ZRANGE', key, 0, -1)) do
-        local _, _, present = parts(member)
-        if present:sub(1, 1) == 'p' then
-            return present ~= mode
-        end
-    end
-    return false
-end
-
-if own[3] then
-    -- A repeated request gets the answer of the first one, or a better one by now.
-    grant_next(entry_of(own[3]).name)
-    finish(id)
-    local text = call('HGET', hash, id)
-    return text and describe(text, true) or 'n'
-end
-
-local held, blocked, waited = grant_next(name)
-if other_capacity() then
-    finish()
-    return 'c'
-end
-local entry = {mode = mode, hold = hold == '' and '-' or hold, name = name}
-if not blocked and admits(held, mode) then
-    make_grant(entry, held)
-    insert(entry, last_ordinal() + 1 - HELD)
-    note_end(S, id, entry)
-    finish()
-    local contended = waited and others_wait(key, S) and 1 or 0
-    return 'g ' .. entry.base .. ' ' .. entry.slot .. ' ' .. contended
-end
-tell_contended(held, waited)
 if try == '!' then
-    finish()
+    if tells then
+        call('HSET', KEYS[1], holder, its)
+        tell()
+    end
     return 'n'
 end
-entry.since = digits(now())
-insert(entry, last_ordinal() + 1)
-call('HINCRBY', hash, 'q', 1)
-finish()
-return describe(text_of(entry), waited)
+call('HSET', KEYS[2], id, 'x ' .. name)
+call('SET', KEYS[3], text .. (first and ' ' or '|') .. head .. 'x::' .. digits(now()))
+local own = table.concat({generation, deadline, ttl, changes, digits(waits + 1)}, ' ')
+if tells then
+    call('HSET', KEYS[1], S, own, holder, its)
+    tell()
+else
+    call('HSET', KEYS[1], S, own)
+end
+local before, contended = 1, '0'
+for other in string.gmatch(waiters, '([^: ]+)[^ ]*') do
+    before = before + 1
+    contended = other ~= S and '1' or contended
+end
+return 'q ' .. before .. ' ' .. contended

@@ -1,10 +1,11 @@
 -- SPDX-License-Identifier: BSL-1.0
--- ARGV[1]: SESSION GENERATION. Has the session told of the next change of any lock. Says o or l.
-local S, G = match(ARGV[1], '^(%S+) (%d+)$')
-local own = call('HMGET', '{P}s:' .. S, 'g', 'd')
-if not may_act(own[1], own[2], G) then
+-- KEYS: s, e, w. ARGV[1]: GENERATION. Has the session told of the next change of any lock. Says o or
+-- l.
+local S = named_by(KEYS[2])
+if not may_act(session_of(S), ARGV[1]) then
     return 'l'
 end
-call('SADD', '{P}w', S)
-call('HSET', '{P}m', 'w', 1)
+call('SADD', KEYS[3], S)
+set_state('watched', true)
+save_sessions()
 return 'o'

@@ -1,15 +1,14 @@
 -- SPDX-License-Identifier: BSL-1.0
--- ARGV[1]: SESSION GENERATION ID. Says o, whether the request was there or not; l.
-local S, G, id = match(ARGV[1], '^(%S+) (%d+) (%d+)$')
-actor = S
-local own = call('HMGET', '{P}s:' .. S, 'g', 'd', id)
-if not may_act(own[1], own[2], G) then
+-- ARGV[1]: GENERATION ID. Says o, whether the request was there or not; l.
+local G, id = match(ARGV[1], '^(%d+) (%d+)$')
+actor = named_by(KEYS[2])
+if not may_act(session_of(actor), G) then
     return 'l'
 end
-if own[3] then
-    local entry = entry_of(own[3])
-    remove(S, id, entry, false)
-    grant_next(entry.name)
+local lock, wish = lock_at(FIRST), call('HGET', KEYS[2], id)
+call('HDEL', KEYS[2], id)  -- Allowed without memory; so are all writes after it.
+if remove_entry(lock, actor, id, wish) then
+    grant_next(lock)
     finish()
 end
 return 'o'

@@ -1,0 +1,19 @@
+-- SPDX-License-Identifier: BSL-1.0
+-- Removes what a dead session has in some locks. KEYS[2] is its index. ARGV: for each lock the ID.
+-- Says o, or l: it lives.
+local dead = named_by(KEYS[2])
+local of = session_of(dead)
+if of and of.deadline > now() then
+    return 'l'
+end
+mark_dead(dead)
+local wishes = call('HMGET', KEYS[2], unpack(ARGV))
+call('HDEL', KEYS[2], unpack(ARGV))  -- Allowed without memory; so are all writes after it.
+for at, id in ipairs(ARGV) do
+    local lock = lock_at(FIRST + 4 * (at - 1))
+    if remove_entry(lock, dead, id, wishes[at]) then
+        grant_next(lock)
+    end
+end
+finish()
+return 'o'
