@@ -9,7 +9,7 @@ namespace mortise::detail {
 
 bool claims::granted(const store_event& event) {
     const auto found = asking_.find(event.id);
-    if (found == asking_.end())
+    if (found == asking_.end() || own_.looks.is_gone(event.id))
         return false;
     const claim_ptr claim = found->second;
     if (claim->ends_by_itself() && claim->fsm.at_store()) {

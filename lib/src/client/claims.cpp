@@ -160,14 +160,15 @@ claims::run_request([[maybe_unused]] std::shared_ptr<const void> kept, claim_ptr
         own_.keeper.outage_over();
         // `hold_max` counts from the grant, which may date from an earlier try: only a look tells
         // its age.
-        const bool age_unknown =
-            reply->type == answer::kind::granted && claim->asked_again && claim->ends_by_itself();
-        if (age_unknown)
+        const bool age_unknown = claim->asked_again && claim->ends_by_itself();
+        const bool only_a_look_tells =
+            reply->type == answer::kind::granted && (age_unknown || own_.looks.is_gone(id));
+        if (only_a_look_tells)
             reply->type = answer::kind::queued;
         else if (reply->type == answer::kind::granted)
             note_grant(*claim, reply->slot, reply->contended);
         answered(claim, *reply);
-        if (age_unknown)
+        if (only_a_look_tells)
             own_.looks.start();
     } else if (reply.error() == errc::session_lost) {
         own_.keeper.lose(errc::lease_lost);

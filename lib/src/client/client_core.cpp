@@ -123,10 +123,12 @@ void client_core::on_store_event(const store_event& event) noexcept {
         sessions.at(event.number).keeper.lose(errc::lease_lost);
         break;
     case store_event::kind::look_again:
-        if (event.id != 0 && any_session([&](claims& of) { return of.taken_away(event.id); })) {
+        if (event.change != 0 && any_session([&](claims& of) { return of.taken_away(event.id); })) {
             sessions.at(event.number).looks.note_told(event.change);
             break;
         }
+        if (event.change != 0)
+            sessions.at(event.number).looks.note_gone(event.id);
         sessions.at(event.number).claims.ask_again();
         sessions.at(event.number).looks.start();
         break;

@@ -18,6 +18,7 @@ void reconciler::start() {
     looking_ = true;
     wanted_ = owed_ = false;
     granted_meanwhile_.clear();
+    told_from_ = told_to_ = 0;  // The view has what was told so far, unless its store went back.
     context_.spawn(run_look(context_.keep()));
 }
 
@@ -35,6 +36,7 @@ void reconciler::session_lost() noexcept {
     looking_ = wanted_ = owed_ = false;
     granted_meanwhile_.clear();
     unheard_.clear();
+    gone_.clear();
     told_from_ = told_to_ = 0;
 }
 
@@ -99,8 +101,15 @@ asio::awaitable<void> reconciler::run_look([[maybe_unused]] std::shared_ptr<cons
         own_.keeper.confirm_proof(incarnation);
         if (wanted_)
             start();
+        else
+            forget_gone();
     }
     core_.arm();
+}
+
+// The answer to a request may still say that it was granted.
+void reconciler::forget_gone() {
+    std::erase_if(gone_, [&](request_id id) { return !own_.claims.asking().contains(id); });
 }
 
 reconciler::snapshot reconciler::take_snapshot() const {
@@ -161,6 +170,8 @@ void reconciler::compare(const session_entry& entry, const snapshot& before) {
     const client_session* const owner = core_.sessions.owner_of(entry.id);
     if (owner != nullptr && owner != &own_)
         return;  // It keeps the grant: its own look judges it.
+    if (is_gone(entry.id))
+        return;  // It was taken away since this was read; the next look shows that.
     const auto& granted = own_.claims.granted();
     if (const auto held = granted.find(entry.id); held != granted.end()) {
         if (entry.granted && entry.contended)

@@ -35,10 +35,17 @@ public:
     void note_grant(request_id id);
     void session_lost() noexcept;
     /// Notes the store's count of changes of this session, as it was told with a view.
-    void note_changes(std::uint64_t changes) noexcept { changes_seen_ = changes; }
+    void note_changes(std::uint64_t changes) noexcept {
+        changes_seen_ = changes;
+        told_from_ = told_to_ = 0;
+    }
     /// Notes that an event told everything about the change of that number; zero: about none. Only
     /// changes that no event told are looked for.
     void note_told(std::uint64_t change) noexcept;
+    /// Notes that the store took a grant away that no claim has. What was read or told before, and is
+    /// heard later, gives it to nobody.
+    void note_gone(request_id id) { gone_.insert(id); }
+    bool is_gone(request_id id) const { return gone_.contains(id); }
 
 private:
     /// The claims of this session when a look was sent: its answer can judge only these.
@@ -56,6 +63,7 @@ private:
     void compare(const session_entry& entry, const snapshot& before);
     void note_unjudged(const session_view& view);
     void skip_told() noexcept;
+    void forget_gone();
     bool is_known(std::uint64_t changes) const noexcept;
     asio::awaitable<void> run_look(std::shared_ptr<const void> kept);
 
@@ -66,6 +74,8 @@ private:
     std::uint64_t told_from_ =
         0;  ///< The newest changes that events told without a gap; zero: none.
     std::uint64_t told_to_ = 0;
+    /// Until a later look, and the answer to the request, have been heard.
+    std::set<request_id> gone_;
     std::vector<request_id> granted_meanwhile_;  ///< Since the look that is under way was sent.
     /// Requests without an answer when a look was heard that counted a change.
     std::set<request_id> unheard_;

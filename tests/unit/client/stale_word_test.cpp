@@ -4,6 +4,7 @@
 #include "unit/client/edited_store.hpp"
 
 #include <algorithm>
+#include <cstdint>
 
 namespace mortise::test {
 namespace {
@@ -109,6 +110,55 @@ protected:
     lease window = world.acquire(bob, "window");
     acquire_outcome of_bob;
 };
+
+// The store has told by name that it took the grant away. Whatever says later that it was granted is
+// older: an answer, a push, or a part of a look.
+TEST_F(BrokenUnheard, AGrantThatWasTakenAwayBeforeItIsHeardOfIsNeverBelieved) {
+    line->hold_events = true;
+    break_it();
+    line->held.clear();
+    store_event taken;
+    taken.id = 2;
+    taken.change = 1;
+    line->events->on_store_event(taken);
+    world.pass(10ms);
+    const lease of_alice = world.acquire(alice, "door");
+    line->hold_answers = false;
+    world.pass(10ms);
+    EXPECT_FALSE(of_bob.done) << "two hold the lock";
+    store_event late;
+    late.type = store_event::kind::granted;
+    late.id = 2;
+    late.token = of_alice.token();
+    line->events->on_store_event(late);
+    world.pass(10ms);
+    EXPECT_FALSE(of_bob.done);
+    EXPECT_TRUE(of_alice.held());
+}
+
+TEST_F(StaleWord, ChangesThatAStoreForgotAreLookedForOnce) {
+    lock_client bob = edited();
+    const lease held = world.acquire(bob, "door");
+    for (std::uint64_t change = 1; change <= 8; ++change) {
+        store_event waited_for;
+        waited_for.type = store_event::kind::contended;
+        waited_for.id = 1;
+        waited_for.change = change;
+        line->events->on_store_event(waited_for);
+    }
+    const random_id other = random_id::draw();
+    line->edit_beat = [&](heartbeat& beat) {
+        beat.changes = 5;
+        beat.incarnation = other;
+    };
+    line->edit_look = [](session_view& view) { view.changes = 5; };
+    world.pass(2s);
+    const auto looks = bob.stats().looks;
+    EXPECT_GT(looks, 0u) << "the store is another one";
+    world.pass(5s);
+    EXPECT_EQ(bob.stats().looks, looks);
+    EXPECT_TRUE(held.held());
+}
 
 TEST_F(BrokenUnheard, AGrantIsLostWithTheNextHeartbeatIfItIsHeardOfAfterTheLook) {
     const auto looks = bob.stats().looks;

@@ -49,6 +49,40 @@ void queue_link::note_request(request_id id, const std::string& name) {
         requests_.insert_or_assign(id, name);
 }
 
+void queue_link::note_crowd(const std::string& name) {
+    constexpr std::size_t crowded_max = 1'024;
+    if (crowded_.size() == crowded_max)
+        crowded_.clear();
+    crowded_.insert(name);
+}
+
+asio::awaitable<result<redis_value>>
+queue_link::act_at(redis_script first, redis_script rules, std::string name, std::string text) {
+    const auto kept = shared_from_this();
+    const auto meant = session().id;
+    if (first != rules && !crowded_.contains(name)) {
+        std::vector<std::string> arguments(1, argument(text));
+        auto trying =
+            act(script_call(first, keys_.brief(session_name(), name), std::move(arguments)));
+        auto reply = co_await std::move(trying);
+        if (!reply || !is_out_of_ordinary(*reply))
+            co_return reply;
+        if (session().id != meant)
+            co_return error_code(errc::outcome_unknown);
+        note_crowd(name);
+    }
+    auto keys = keys_.rules(session_name());
+    keys_.add_lock(keys, name);
+    std::vector<std::string> arguments(1, argument(text));
+    auto asking = act(script_call(rules, std::move(keys), std::move(arguments)));
+    auto reply = co_await std::move(asking);
+    // A lock that is free, or has no more than a holder, is an ordinary one again.
+    if (first != rules && reply &&
+        (reply->text.starts_with("g ") || reply->text.starts_with("q 1 ")))
+        crowded_.erase(name);
+    co_return reply;
+}
+
 asio::awaitable<result<lock_turn>> queue_link::session_turn(std::string name) {
     const auto kept = shared_from_this();
     const auto meant = session().id;
@@ -101,13 +135,6 @@ asio::awaitable<result<resumed>> queue_link::prove() {
         co_return failed;
     seen_ = true;
     set_domain(session->domain);
-    if (session->waits != 0) {
-        // While this session was unreachable it was passed over: it gets what is free now.
-        auto viewing = view_on(newest_wire());
-        const auto view = co_await std::move(viewing);
-        if (!view)
-            co_return view.error();
-    }
     resumed reply;
     reply.sent = sent;
     reply.incarnation = session->incarnation;
@@ -205,6 +232,15 @@ asio::awaitable<error_code> queue_link::confirm(written_grants grants) {
     co_return error_code();
 }
 
+asio::awaitable<error_code> queue_link::confirm(const session_view& view) {
+    written_grants grants;
+    for (const auto& each : view.entries) {
+        if (each.granted && run_ == "-")
+            grants.push_back(one_grant(each.id, each.token, each.name).front());
+    }
+    return confirm(std::move(grants));
+}
+
 error_code queue_link::judge(const quorum_answer& answer, const written_grants& asked) {
     if (answer.elsewhere) {
         leave_server({answer.code, "the address leads to another server by now"});
@@ -236,16 +272,21 @@ error_code queue_link::judge(const quorum_answer& answer, const written_grants& 
 
 // Needs no connection of the session: an end whose answer was lost leaves a session that is dead
 // and gets none any more, with some of its entries.
-asio::awaitable<error_code> queue_link::end() {
+asio::awaitable<result<std::string>> queue_link::end() {
     const auto kept = shared_from_this();
     auto settling = settle();
     co_await std::move(settling);
-    if (session_name().empty())
-        co_return errc::store_unavailable;
-    auto keys = keys_.rules(session_name());
+    const std::string name = session_name();
+    if (name.empty())
+        co_return error_code(errc::store_unavailable);
+    auto keys = keys_.rules(name);
     auto ending = ask(script_call(redis_script::end, std::move(keys), store_keys::list()));
     const auto reply = co_await std::move(ending);
-    co_return reply ? parse_ended(*reply) : reply.error();
+    if (!reply)
+        co_return reply.error();
+    if (const auto failed = parse_ended(*reply))
+        co_return failed;
+    co_return name;
 }
 
 void queue_link::ended(const std::string& name) {
@@ -260,6 +301,8 @@ void queue_link::on_message(const std::string& text) {
 
 // Tells a grant only when the replicas have it, too: before that it does not count.
 void queue_link::hear(const store_event& event) {
+    if (event.type == store_event::kind::look_again)
+        requests_.erase(event.id);
     if (quorum_ && event.type == store_event::kind::granted)
         asio::co_spawn(strand(), tell_confirmed(shared_from_this(), event), asio::detached);
     else
@@ -275,6 +318,8 @@ queue_link::tell_confirmed([[maybe_unused]] std::shared_ptr<session_link> self, 
                                  : one_grant(event.id, event.token, asked->second)
     );
     const auto failed = co_await std::move(confirming);
+    if (!failed)
+        requests_.erase(event.id);
     if (!failed && session().id == meant)
         tell_now(event);  // If not, the next heartbeat that is confirmed finds the grant.
 }

@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,7 @@ public:
 
     const store_keys& keys() const noexcept { return keys_; }
     using redis_link::session_name;
+    using redis_link::strand;
     /// The generation of the session, and `more`: the first argument of most scripts.
     std::string argument(std::string_view more) const;
 
@@ -42,9 +44,16 @@ public:
     bool asks_replicas() const noexcept { return quorum_ != nullptr; }
     written_grants
     one_grant(request_id id, const fencing_token& token, const std::string& name) const;
-    /// Remembers the lock of a request, and that it is over: a push tells no name.
+    /// Remembers the lock of a request that waits, and that it does so no longer.
     void note_request(request_id id, const std::string& name);
     void forget_request(request_id id) noexcept { requests_.erase(id); }
+
+    /// Calls a script for the session at one lock: the first one and, if that changes nothing because
+    /// something is out of the ordinary, the rules. `text` follows the generation.
+    asio::awaitable<result<redis_value>>
+    act_at(redis_script first, redis_script rules, std::string name, std::string text);
+    /// Notes that the short ways are likely not to apply to a lock.
+    void note_crowd(const std::string& name);
 
     /// Waits until no earlier call concerns the lock.
     /// @par Errors `outcome_unknown`: another session has begun meanwhile.
@@ -61,12 +70,15 @@ public:
     /// connection is replaced: the server may be one that was cut off.
     /// @par Errors `not_enough_replicas`; `outcome_unknown`; what is wrong with the connection.
     asio::awaitable<error_code> confirm(written_grants grants);
+    /// The same for what was read. A grant in it may be released by now: if the run of the server
+    /// is known, the same run has all that was read there.
+    asio::awaitable<error_code> confirm(const session_view& view);
 
     /// The longest TTL that other clients may have.
     std::chrono::milliseconds longest_ttl() const noexcept { return settings().longest_ttl; }
 
-    /// Marks the session as dead.
-    asio::awaitable<error_code> end();
+    /// Marks the session as dead. @return its name at the server
+    asio::awaitable<result<std::string>> end();
     /// Notes that nothing is left of the session of that name.
     void ended(const std::string& name);
 
@@ -90,10 +102,13 @@ private:
 
     const store_keys keys_;
     const std::shared_ptr<lock_turns> turns_ = std::make_shared<lock_turns>();
-    std::map<request_id, std::string> requests_;  ///< Their locks, if replicas are asked for.
-    std::shared_ptr<replica_quorum> quorum_;      ///< Null if no replicas are asked for.
-    std::string run_ = "-";                       ///< Of the server; a dash if it does not tell.
-    std::uint64_t deadline_ = 0;  ///< The newest that the server told, by its clock.
+    /// The locks of requests that wait, if replicas are asked for: a push tells no name.
+    std::map<request_id, std::string> requests_;
+    /// Locks for which the short ways did not apply, some of them: likely not to apply again.
+    std::set<std::string> crowded_;
+    std::shared_ptr<replica_quorum> quorum_;  ///< Null if no replicas are asked for.
+    std::string run_ = "-";                   ///< Of the server; a dash if it does not tell.
+    std::uint64_t deadline_ = 0;              ///< The newest that the server told, by its clock.
     std::optional<clock::time_point> too_few_since_;
     bool seen_ = false;  ///< This client had a session at that store.
 };

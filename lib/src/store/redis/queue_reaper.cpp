@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/redis/queue_reaper.hpp"
 
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+
 #include <algorithm>
 #include <iterator>
 #include <limits>
@@ -29,36 +32,49 @@ ended_grant parse_ended_grant(std::string_view text) {
 
 }  // namespace
 
-asio::awaitable<bool> queue_reaper::reap(beat_answer found) {
+void queue_reaper::begin(beat_answer found) {
+    const bool any = !found.dead.empty() || !found.ended.empty() || !found.blocked.empty();
+    if (any && !std::exchange(running_, true))
+        asio::co_spawn(link_->strand(), run(shared_from_this(), std::move(found)), asio::detached);
+}
+
+asio::awaitable<void>
+queue_reaper::run([[maybe_unused]] std::shared_ptr<queue_reaper> self, beat_answer found) {
+    auto reaping = reap(std::move(found));
+    co_await std::move(reaping);
+    running_ = false;
+}
+
+// Those who wait for a lock of the dead come first, as far as anybody can tell.
+asio::awaitable<error_code> queue_reaper::reap(beat_answer found) {
     constexpr std::size_t entries_max = 256;
-    bool all = found.dead.size() < beat_answer::portion &&
-               found.ended.size() < beat_answer::portion &&
-               found.blocked.size() < beat_answer::portion;
-    std::size_t budget = entries_max;
-    for (auto& each : found.dead) {
-        if (budget == 0) {
-            all = false;
-            break;
-        }
-        auto burying = bury_some(std::move(each), budget);
-        const auto gone = co_await std::move(burying);
-        all = all && gone && *gone;
-    }
     if (!found.ended.empty()) {
         auto expiring = expire(std::move(found.ended));
-        all = co_await std::move(expiring) && all;
+        if (const auto failed = co_await std::move(expiring))
+            co_return failed;
     }
     if (!found.blocked.empty()) {
         auto advancing = advance(std::move(found.blocked));
-        all = co_await std::move(advancing) && all;
+        if (const auto failed = co_await std::move(advancing))
+            co_return failed;
     }
-    co_return all;
+    std::size_t budget = entries_max;
+    for (auto& each : found.dead) {
+        if (budget == 0)
+            break;
+        auto burying = bury_some(std::move(each), budget, false);
+        const auto gone = co_await std::move(burying);
+        if (!gone)
+            co_return gone.error();
+    }
+    co_return error_code();
 }
 
 asio::awaitable<error_code> queue_reaper::bury(std::string session) {
+    const auto kept = shared_from_this();
     for (;;) {
         auto budget = std::numeric_limits<std::size_t>::max();
-        auto burying = bury_some(session, budget);
+        auto burying = bury_some(session, budget, true);
         const auto gone = co_await std::move(burying);
         if (!gone)
             co_return gone.error();
@@ -67,14 +83,15 @@ asio::awaitable<error_code> queue_reaper::bury(std::string session) {
     }
 }
 
-asio::awaitable<result<bool>> queue_reaper::bury_some(std::string session, std::size_t& budget) {
-    const auto& keys = link_.keys();
+asio::awaitable<result<bool>>
+queue_reaper::bury_some(std::string session, std::size_t& budget, bool may_pass) {
+    const auto& keys = link_->keys();
     std::string cursor = "0";
     do {
         std::vector<std::string> from;
         from.push_back(cursor);
         auto surveying =
-            link_.ask(script_call(redis_script::survey, keys.own(session), std::move(from)));
+            call(script_call(redis_script::survey, keys.own(session), std::move(from)), may_pass);
         const auto reply = co_await std::move(surveying);
         if (!reply)
             co_return reply.error();
@@ -92,7 +109,7 @@ asio::awaitable<result<bool>> queue_reaper::bury_some(std::string session, std::
                 ids.push_back(std::to_string(found->entries[at].id));
             }
             auto expelling =
-                run(script_call(redis_script::expel, std::move(locks), std::move(ids)));
+                run(script_call(redis_script::expel, std::move(locks), std::move(ids)), may_pass);
             if (const auto failed = co_await std::move(expelling))
                 co_return failed;
         }
@@ -100,39 +117,47 @@ asio::awaitable<result<bool>> queue_reaper::bury_some(std::string session, std::
             co_return false;
     } while (cursor != "0");
     --budget;
-    auto forgetting =
-        link_.ask(script_call(redis_script::forget, keys.all(session), std::vector<std::string>()));
+    auto forgetting = call(
+        script_call(redis_script::forget, keys.all(session), std::vector<std::string>()), may_pass
+    );
     const auto reply = co_await std::move(forgetting);
     if (!reply)
         co_return reply.error();
-    co_return reply->text != "m";
+    if (reply->text == "m")
+        co_return false;
+    if (const auto failed = parse_done(*reply))
+        co_return failed;  // It lives.
+    co_return true;
 }
 
-asio::awaitable<bool> queue_reaper::expire(std::vector<std::string> ended) {
-    auto keys = link_.keys().rules({});
+asio::awaitable<error_code> queue_reaper::expire(std::vector<std::string> ended) {
+    auto keys = link_->keys().rules({});
     std::vector<std::string> indexes;
     for (auto& each : ended) {
         auto grant = parse_ended_grant(each);
-        link_.keys().add_lock(keys, grant.lock);
-        indexes.push_back(link_.keys().index(grant.holder.substr(0, grant.holder.find(':'))));
+        link_->keys().add_lock(keys, grant.lock);
+        indexes.push_back(link_->keys().index(grant.holder.substr(0, grant.holder.find(':'))));
         each = std::move(grant.holder);
     }
     std::move(indexes.begin(), indexes.end(), std::back_inserter(keys));
-    auto running = run(script_call(redis_script::expire, std::move(keys), std::move(ended)));
-    co_return !co_await std::move(running);
+    return run(script_call(redis_script::expire, std::move(keys), std::move(ended)), false);
 }
 
-asio::awaitable<bool> queue_reaper::advance(std::vector<std::string> blocked) {
-    auto keys = link_.keys().rules({});
+asio::awaitable<error_code> queue_reaper::advance(std::vector<std::string> blocked) {
+    auto keys = link_->keys().rules({});
     for (const auto& each : blocked)
-        link_.keys().add_lock(keys, each);
-    auto running =
-        run(script_call(redis_script::advance, std::move(keys), std::vector<std::string>()));
-    co_return !co_await std::move(running);
+        link_->keys().add_lock(keys, each);
+    return run(
+        script_call(redis_script::advance, std::move(keys), std::vector<std::string>()), false
+    );
 }
 
-asio::awaitable<error_code> queue_reaper::run(script_call wanted) {
-    auto asking = link_.ask(std::move(wanted));
+queue_reaper::call_result queue_reaper::call(script_call wanted, bool may_pass) {
+    return may_pass ? link_->ask(std::move(wanted)) : link_->act(std::move(wanted));
+}
+
+asio::awaitable<error_code> queue_reaper::run(script_call wanted, bool may_pass) {
+    auto asking = call(std::move(wanted), may_pass);
     const auto reply = co_await std::move(asking);
     co_return reply ? parse_done(*reply) : reply.error();
 }

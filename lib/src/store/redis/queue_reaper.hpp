@@ -17,28 +17,36 @@ namespace mortise::store_detail {
 /// several clients may do the same at the same time.
 ///
 /// @par Threads   The strand.
-/// @par Lifetimes The link must outlive the calls.
-class queue_reaper {
+/// @par Lifetimes Owned by a `shared_ptr`, which its coroutines keep.
+class queue_reaper : public std::enable_shared_from_this<queue_reaper> {
 public:
-    explicit queue_reaper(queue_link& link) noexcept : link_(link) {}
+    explicit queue_reaper(std::shared_ptr<queue_link> link) noexcept : link_(std::move(link)) {}
 
-    /// Does some of what a heartbeat reported. What fails is found again by the next heartbeat.
-    /// @return whether that was all.
-    asio::awaitable<bool> reap(beat_answer found);
+    /// Begins to do some of what a heartbeat reported, on the connection of the session, unless it
+    /// does so already. It ends with the first failure: the next heartbeat finds what is left.
+    void begin(beat_answer found);
 
-    /// Removes all that a dead session has, and then the session.
+    /// Removes all that a dead session has, and then the session; on passing connections if the
+    /// session has none.
     asio::awaitable<error_code> bury(std::string session);
 
 private:
+    using call_result = asio::awaitable<result<redis_value>>;
+
+    asio::awaitable<void> run(std::shared_ptr<queue_reaper> self, beat_answer found);
+    asio::awaitable<error_code> reap(beat_answer found);
     /// Removes up to `budget` entries of a dead session; the session itself if none is left.
     /// @return whether the session is gone.
-    asio::awaitable<result<bool>> bury_some(std::string session, std::size_t& budget);
-    asio::awaitable<bool> expire(std::vector<std::string> ended);
-    asio::awaitable<bool> advance(std::vector<std::string> blocked);
+    asio::awaitable<result<bool>>
+    bury_some(std::string session, std::size_t& budget, bool may_pass);
+    asio::awaitable<error_code> expire(std::vector<std::string> ended);
+    asio::awaitable<error_code> advance(std::vector<std::string> blocked);
+    call_result call(script_call wanted, bool may_pass);
     /// Runs one of the scripts whose answer is "o".
-    asio::awaitable<error_code> run(script_call wanted);
+    asio::awaitable<error_code> run(script_call wanted, bool may_pass);
 
-    queue_link& link_;
+    const std::shared_ptr<queue_link> link_;
+    bool running_ = false;
 };
 
 }  // namespace mortise::store_detail

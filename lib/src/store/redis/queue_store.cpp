@@ -56,7 +56,9 @@ bool is_plain(const lock_request& request) noexcept {
 class queue_store final : public store {
 public:
     queue_store(const redis_store_config& config, std::shared_ptr<queue_link> link)
-        : link_(std::move(link)), quarantine_(!config.assume_new) {
+        : link_(std::move(link)),
+          reaper_(std::make_shared<queue_reaper>(link_)),
+          quarantine_(!config.assume_new) {
         examined_.name = link_->name();
         examined_.tls = config.tls;
         examined_.sentinels = !config.sentinels.empty();
@@ -92,15 +94,15 @@ public:
 
     asio::awaitable<error_code> end() override {
         const auto link = link_;
+        const auto reaper = reaper_;
         auto ending = link->end();
-        if (const auto failed = co_await std::move(ending))
-            co_return failed;
-        const std::string name = link->session_name();
-        queue_reaper reaper(*link);
-        auto burying = reaper.bury(name);
+        const auto name = co_await std::move(ending);
+        if (!name)
+            co_return name.error();
+        auto burying = reaper->bury(*name);
         if (const auto failed = co_await std::move(burying))
             co_return failed;
-        link->ended(name);
+        link->ended(*name);
         co_return error_code();
     }
 
@@ -112,19 +114,21 @@ public:
         const auto turn = co_await std::move(waiting);
         if (!turn)
             co_return turn.error();
-        link->note_request(request.id, request.name);
         const bool plain = is_plain(request);
         if (!plain)
-            note_crowd(request.name);
-        auto asking =
-            act(plain ? redis_script::request : redis_script::request_rules,
-                redis_script::request_rules,
-                request.name,
-                request_text(request));
+            link->note_crowd(request.name);
+        auto asking = link->act_at(
+            plain ? redis_script::request : redis_script::request_rules,
+            redis_script::request_rules,
+            request.name,
+            request_text(request)
+        );
         const auto raw = co_await std::move(asking);
         if (!raw)
             co_return raw.error();
         const auto reply = store_detail::parse_answer(*raw, link->domain());
+        if (reply && reply->type == answer::kind::queued)
+            link->note_request(request.id, request.name);
         if (!reply || reply->type != answer::kind::granted || !link->asks_replicas())
             co_return reply;
         auto confirming = link->confirm(link->one_grant(request.id, reply->token, request.name));
@@ -139,7 +143,8 @@ public:
         const auto turn = co_await std::move(waiting);
         if (!turn)
             co_return turn.error();
-        auto asking = act(redis_script::withdraw, redis_script::withdraw, name, std::to_string(id));
+        auto asking =
+            link->act_at(redis_script::withdraw, redis_script::withdraw, name, std::to_string(id));
         const auto reply = co_await std::move(asking);
         if (!reply)
             co_return reply.error();
@@ -158,7 +163,8 @@ public:
         const auto turn = co_await std::move(waiting);
         if (!turn)
             co_return turn.error();
-        auto asking = act(redis_script::release, redis_script::release_rules, held.name, *text);
+        auto asking =
+            link->act_at(redis_script::release, redis_script::release_rules, held.name, *text);
         const auto reply = co_await std::move(asking);
         if (!reply)
             co_return reply.error();
@@ -169,7 +175,10 @@ public:
     }
 
     asio::awaitable<result<heartbeat>> beat(proof_number) override {
+        // There may be more to reap than is done at once.
+        constexpr clock::duration look_after_reaping = std::chrono::milliseconds(10);
         const auto link = link_;
+        const auto reaper = reaper_;
         const clock::time_point sent = link->now();
         auto asking = link->act(store_detail::script_call(
             redis_script::beat,
@@ -184,17 +193,16 @@ public:
             co_return reply.error();
         link->note_state(std::move(reply->run), reply->deadline);
         if (link->asks_replicas()) {
-            auto confirming = link->confirm({});
+            auto confirming = link->confirm(store_detail::written_grants());
             if (const auto failed = co_await std::move(confirming))
                 co_return failed;
         }
         link->compare_watching(reply->watches);
         heartbeat proof = reply->value;
         proof.sent = sent;
-        queue_reaper reaper(*link);
-        auto reaping = reaper.reap(std::move(*reply));
-        if (!co_await std::move(reaping))
-            proof.next_deadline = clock::duration::zero();
+        if (!reply->dead.empty() || !reply->ended.empty() || !reply->blocked.empty())
+            proof.next_deadline = look_after_reaping;
+        reaper->begin(std::move(*reply));
         co_return proof;
     }
 
@@ -204,12 +212,7 @@ public:
         auto view = co_await std::move(viewing);
         if (!view || !link->asks_replicas())
             co_return view;
-        store_detail::written_grants grants;
-        for (const auto& each : view->entries) {
-            if (each.granted)
-                grants.push_back(link->one_grant(each.id, each.token, each.name).front());
-        }
-        auto confirming = link->confirm(std::move(grants));
+        auto confirming = link->confirm(*view);
         if (const auto failed = co_await std::move(confirming))
             co_return failed;
         co_return view;
@@ -224,7 +227,7 @@ public:
         const auto turn = co_await std::move(waiting);
         if (!turn)
             co_return turn.error();
-        auto asking = act(redis_script::draw, redis_script::draw, held.name, *text);
+        auto asking = link->act_at(redis_script::draw, redis_script::draw, held.name, *text);
         const auto reply = co_await std::move(asking);
         if (!reply)
             co_return reply.error();
@@ -291,9 +294,6 @@ private:
     static std::vector<std::string> one_text(std::string text) {
         return std::vector<std::string>(1, std::move(text));
     }
-    void note_crowd(const std::string& name);
-    asio::awaitable<result<redis_value>>
-    act(redis_script first, redis_script rules, std::string name, std::string text);
     asio::awaitable<result<std::vector<lock_view>>>
     locks(std::vector<std::string> names, std::size_t queue_max);
     asio::awaitable<result<std::set<std::string>>> names(std::string after, std::size_t limit);
@@ -301,48 +301,10 @@ private:
     asio::awaitable<result<std::chrono::milliseconds>> left_of_quarantine();
 
     std::shared_ptr<queue_link> link_;
-    /// Locks for which the short ways did not apply, some of them: likely not to apply again.
-    std::set<std::string> crowded_;
+    const std::shared_ptr<queue_reaper> reaper_;
     const bool quarantine_;
     store_detail::redis_examination examined_;  ///< What is known without asking the server.
 };
-
-void queue_store::note_crowd(const std::string& name) {
-    constexpr std::size_t crowded_max = 1'024;
-    if (crowded_.size() == crowded_max)
-        crowded_.clear();
-    crowded_.insert(name);
-}
-
-// Calls a script for the session at one lock: the first one, and if that changes nothing because
-// something is out of the ordinary, the rules. `text` follows the generation.
-asio::awaitable<result<redis_value>>
-queue_store::act(redis_script first, redis_script rules, std::string name, std::string text) {
-    const auto link = link_;
-    const auto meant = link->session().id;
-    if (first != rules && !crowded_.contains(name)) {
-        auto trying = link->act(store_detail::script_call(
-            first, link->keys().brief(link->session_name(), name), one_text(link->argument(text))
-        ));
-        auto reply = co_await std::move(trying);
-        if (!reply || !store_detail::is_out_of_ordinary(*reply))
-            co_return reply;
-        if (link->session().id != meant)
-            co_return error_code(errc::outcome_unknown);
-        note_crowd(name);
-    }
-    auto keys = link->keys().rules(link->session_name());
-    link->keys().add_lock(keys, name);
-    auto asking =
-        link->act(store_detail::script_call(rules, std::move(keys), one_text(link->argument(text)))
-        );
-    auto reply = co_await std::move(asking);
-    // A lock that is free, or has no more than a holder, is an ordinary one again.
-    if (first != rules && reply &&
-        (reply->text.starts_with("g ") || reply->text.starts_with("q 1 ")))
-        crowded_.erase(name);
-    co_return reply;
-}
 
 // Reads what the server knows of the locks in `names`; locks that are free are left out.
 asio::awaitable<result<std::vector<lock_view>>>

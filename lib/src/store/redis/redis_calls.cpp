@@ -14,6 +14,7 @@ bool is_urgent(redis_script script) noexcept {
     switch (script) {
     case redis_script::beat:
     case redis_script::survey:
+    case redis_script::state:
     case redis_script::expel:
     case redis_script::expire:
     case redis_script::advance:

@@ -7,12 +7,14 @@ if of and of.deadline > now() then
     return 'l'
 end
 mark_dead(dead)
-local wishes = call('HMGET', KEYS[2], unpack(ARGV))
+local wishes, there = call('HMGET', KEYS[2], unpack(ARGV)), {}
+for at in ipairs(ARGV) do
+    there[at] = lock_at(FIRST + 4 * (at - 1), true) or false
+end
 call('HDEL', KEYS[2], unpack(ARGV))  -- Allowed without memory; so are all writes after it.
 for at, id in ipairs(ARGV) do
-    local lock = lock_at(FIRST + 4 * (at - 1))
-    if remove_entry(lock, dead, id, wishes[at]) then
-        grant_next(lock)
+    if there[at] and remove_entry(there[at], dead, id, wishes[at]) then
+        grant_next(there[at])
     end
 end
 finish()

@@ -24,20 +24,23 @@ local function text_of(holder)
                          holder.since ~= holder.base and holder.since or ''}, ':')
 end
 
-local function lock_at(place)
+-- The lock of that key. If the key is not ours: nothing if there is an `other` lock to go on with;
+-- otherwise the script fails and says so.
+local function lock_at(place, other)
     local key = KEYS[place]
     local lock = locks[key]
     if lock then
         return lock
     end
-    local text = call('GET', key) or ''
-    local holders, waiters, crowd, queue = match(text, '^([^|]*)|?([^|]*)|?([^|]*)|?(%d*)$')
+    local text = redis.pcall('GET', key) or ''
+    local holders, waiters, crowd, queue =
+        match(type(text) == 'string' and text or '?', '^([^|]*)|?([^|]*)|?([^|]*)|?(%d*)$')
     lock = {key = key, place = place, name = named_by(key), holders = {}, waiters = waiters or '',
             queue = tonumber(queue)}
-    for each in string.gmatch(holders or '|', '[^ ]+') do
+    for each in string.gmatch(holders or '?', '[^ ]+') do
         local holder = holder_of(each)
         if not holder then
-            call('LLEN', key)  -- Not ours: this call fails and says so.
+            return not other and call('LLEN', key) and nil
         end
         lock.holders[#lock.holders + 1] = holder
     end
@@ -226,6 +229,26 @@ local function leave_queue(lock, session, id, wish)
         call('ZREM', KEYS[lock.place + 1], session .. ':' .. id .. ':' .. mode .. ':' .. hold) == 1
     changed = changed or left
     return left
+end
+
+-- The capacity of the permits that are waited for in the long queue, or 0.
+local function queued_capacity(lock)
+    local from = 0
+    while (lock.queue or 0) ~= 0 do
+        local some = call('ZRANGE', KEYS[lock.place + 1], from, from + 63)
+        for _, member in ipairs(some) do
+            local capacity = match(member, ':p(%d+):')
+            if capacity then
+                return tonumber(capacity)
+            end
+        end
+        from = from + 64
+        if #some < 64 then
+            lock.queue = 0  -- They have left.
+            touch_lock(lock)
+        end
+    end
+    return 0
 end
 
 -- How many wait, or a few more.

@@ -22,16 +22,16 @@ for _, session in ipairs(call('ZRANGE', KEYS[9], 0, -1)) do
     call('DEL', old .. 's:' .. session)
 end
 local till = tonumber(call('HGET', KEYS[8], 'q') or 0)
-call('HSET', KEYS[3], 'f', '2', 'n', record[2], 'r', record[3], 'o', record[4])
-call('HSET', KEYS[1], 't', (call('GET', KEYS[6]) or '0') .. (till > now() and ' ' .. digits(till) .. ' 0' or ''))
 for from, to in pairs({[7] = 2, [10] = 4}) do
     if call('EXISTS', KEYS[from]) == 1 then
         call('RENAME', KEYS[from], KEYS[to])
     end
 end
+call('HSET', KEYS[1], 't', (call('GET', KEYS[6]) or '0') .. (till > now() and ' ' .. digits(till) .. ' 0' or ''))
 if record[5] then  -- The longest TTL, which the first stores kept for ever.
     call('ZADD', KEYS[2], digits(now() + record[5] * 1000), record[5])
 end
 call('DEL', KEYS[5], KEYS[6], KEYS[8], KEYS[9], old .. 'w', old .. 'x')
 call('HSET', KEYS[5], 'f', '2')
+call('HSET', KEYS[3], 'f', '2', 'n', record[2], 'r', record[3], 'o', record[4])
 return 'o'

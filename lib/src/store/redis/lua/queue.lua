@@ -124,10 +124,11 @@ local function grant_next(lock)
     local at, waited = 1, false
     while true do
         if at > #lock.waiters then
+            local before = #lock.waiters
             if not fetch_waiters(lock) then
                 return held, false, waited
             end
-            at = at > 1 and at + 1 or 1
+            at = before == 0 and 1 or before + 2
         end
         local session, id, mode, hold, after =
             match(lock.waiters, '^([^:]+):(%d+):(%a%d*):(%d*):%d* ?()', at)

@@ -6,8 +6,8 @@
 local G, id, base, slot = match(ARGV[1], '^(%d+) (%d+) (%d+):?(%d*)$')
 local S = named_by(KEYS[2])
 local read = call('HMGET', KEYS[1], 't', S)
-local generation = match(read[2] or '', '^%d+')
-if not generation or tonumber(generation) > tonumber(G) then
+local generation, ends = match(read[2] or '', '^(%d+) (%d+)')
+if not generation or tonumber(generation) > tonumber(G) or ends == '0' then
     return 'l'
 end
 local last, text, head = read[1] or '', call('GET', KEYS[3]) or '', S .. ':' .. id .. ':'
@@ -50,5 +50,5 @@ if heard == 0 and session ~= S then
 end
 call('SET', KEYS[3], session .. ':' .. request .. ':x:' .. given .. ':0::' ..
      (since == given and '' or since) .. (queue == '' and '' or '|' .. queue .. more))
-call('HSET', KEYS[1], 't', given, session, terms .. ' ' .. change .. ' ' .. digits(waits - 1))
+call('HSET', KEYS[1], 't', given, session, terms .. ' ' .. change .. ' ' .. digits(math.max(0, waits - 1)))
 return 'y'

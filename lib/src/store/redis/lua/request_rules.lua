@@ -25,6 +25,7 @@ local function present()
 end
 
 if present() then
+    call('HDEL', KEYS[2], '')  -- Allowed without memory; so are all writes after it.
     grant_next(lock)
     finish(id)
     return present() or 'n'
@@ -38,7 +39,7 @@ local function other_capacity(held)
         return true
     end
     local capacity = match(lock.waiters, '^[^:]+:%d+:p(%d+)') or match(lock.waiters, ' [^:]+:%d+:p(%d+)')
-    capacity = tonumber(capacity) or lock.queue or 0
+    capacity = tonumber(capacity) or queued_capacity(lock)
     return capacity ~= 0 and capacity ~= tonumber(sub(mode, 2))
 end
 

@@ -7,17 +7,18 @@ actor = named_by(KEYS[2])
 if not may_act(session_of(actor), ARGV[1]) then
     return {'l'}
 end
+call('HDEL', KEYS[2], '')  -- Allowed without memory; so are all writes after it.
 local reply, gone = {'o ' .. digits(now())}, {}
 for at = 2, #ARGV do
-    local lock = lock_at(FIRST + 4 * (at - 2))
-    if not find_holder(lock, actor, ARGV[at]) and (lock.waiters ~= '' or lock.queue) then
+    local lock = lock_at(FIRST + 4 * (at - 2), true)
+    if lock and not find_holder(lock, actor, ARGV[at]) and (lock.waiters ~= '' or lock.queue) then
         grant_next(lock)
     end
 end
 finish()
 for at = 2, #ARGV do
-    local lock, id = lock_at(FIRST + 4 * (at - 2)), ARGV[at]
-    local holder, place = find_holder(lock, actor, id), place_of(lock, actor, id)
+    local lock, id = lock_at(FIRST + 4 * (at - 2), true), ARGV[at]
+    local holder, place = lock and find_holder(lock, actor, id), lock and place_of(lock, actor, id)
     local contended, text = '0', ''
     local function describe(kind, mode, hold, since, grant)
         return table.concat({kind, mode, hold == '' and '-' or hold, since}, ' ') .. grant .. ' ' ..
@@ -30,7 +31,7 @@ for at = 2, #ARGV do
     elseif place then
         local mode, hold, since = match(lock.waiters, '^[^:]+:%d+:(%a%d*):(%d*):(%d+)', place)
         text = describe('w', mode, hold, since, '')
-    elseif lock.queue then
+    elseif lock and lock.queue then
         local mode, hold = match(call('HGET', KEYS[2], id) or '', '^(%a%d*)@?(%d*)')
         local since = mode and call('ZSCORE', KEYS[lock.place + 1], actor .. ':' .. id .. ':' .. mode ..
                                     ':' .. hold)
