@@ -170,11 +170,11 @@ private:
     }
 
     void beat(const std::string& session, std::uint64_t generation) {
-        const auto told =
+        const auto reply_of_beat =
             run(redis_script::beat,
                 keys_.all(session),
                 {std::to_string(generation) + " " + std::to_string(longest.count())});
-        const auto text = told.items.at(0).text;
+        const auto text = reply_of_beat.items.at(0).text;
         ASSERT_EQ(text[0], may_act(session, generation) ? 'o' : 'l');
         if (text[0] == 'l') {
             ++refused;
@@ -185,7 +185,7 @@ private:
         notice_run();
         shorten();
         // The client removes those that are over.
-        for (const auto& dead : told.items.at(1).items)
+        for (const auto& dead : reply_of_beat.items.at(1).items)
             bury(dead.text);
         std::erase_if(known_, [&](const auto& each) {
             return core::is_over(each.second.terms.deadline, now());

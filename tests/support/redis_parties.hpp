@@ -15,8 +15,8 @@ namespace mortise::test {
 
 // What a store of the queue form with the usual prefix has at its server.
 
-inline std::string store_key(std::string_view what) {
-    return "{mortise:}" + std::string(what);
+inline std::string store_key(std::string_view kind) {
+    return "{mortise:}" + std::string(kind);
 }
 
 /// Whether a key stays when there are no sessions: by it a store describes itself.
@@ -32,7 +32,7 @@ inline bool is_lasting(std::string_view key) {
 /// are few.
 inline std::int64_t parties_at(raw_redis& redis, const std::string& lock) {
     const auto text = redis.command({"GET", store_key("l:" + lock)}).text;
-    // Each but the first one follows a space or a bar, and bars have no party behind them at the end.
+    // Each but the first one follows a space or a bar.
     if (text.empty())
         return 0;
     std::int64_t count = text.front() == '|' ? 0 : 1;

@@ -58,7 +58,7 @@ public:
     void take_grant(const claim_ptr& claim, const fencing_token& token, proof_number number);
     /// Another client waits for the lock of this request. @return as `granted`.
     bool contended(request_id id);
-    /// The store took that grant away. @return whether it is one that this session has, or releases.
+    /// The store took that grant away. @return whether this session has it, or releases it.
     bool taken_away(request_id id);
     void contended(claim& claim);
     /// Notes what the store says of a grant in an answer, a push or a look.

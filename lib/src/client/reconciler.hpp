@@ -42,8 +42,8 @@ public:
     /// Notes that an event told everything about the change of that number; zero: about none. Only
     /// changes that no event told are looked for.
     void note_told(std::uint64_t change) noexcept;
-    /// Notes that the store took a grant away that no claim has. What was read or told before, and is
-    /// heard later, gives it to nobody.
+    /// Notes that the store took a grant away that no claim has. Whatever says later that it was
+    /// granted is older, and gives it to nobody.
     void note_gone(request_id id) { gone_.insert(id); }
     bool is_gone(request_id id) const { return gone_.contains(id); }
 

@@ -111,8 +111,8 @@ protected:
     acquire_outcome of_bob;
 };
 
-// The store has told by name that it took the grant away. Whatever says later that it was granted is
-// older: an answer, a push, or a part of a look.
+// The store has told by name that it took the grant away. Whatever says later that it was granted
+// is older: an answer, a push, or a part of a look.
 TEST_F(BrokenUnheard, AGrantThatWasTakenAwayBeforeItIsHeardOfIsNeverBelieved) {
     line->hold_events = true;
     break_it();

@@ -186,9 +186,9 @@ TEST(RedisAnswers, ToADrawGiveARangeOfTokens) {
         EXPECT_EQ(code_of(parse_drawn(text_reply(bad), store_domain)), errc::store_corrupt) << bad;
 }
 
-redis_value beat_reply(std::string told) {
+redis_value beat_reply(std::string text) {
     return array_reply(
-        {text_reply(std::move(told)),
+        {text_reply(std::move(text)),
          texts_reply({"a", "b"}),
          texts_reply({"a:1:door"}),
          array_reply({})}

@@ -48,7 +48,7 @@ public:
     void note_request(request_id id, const std::string& name);
     void forget_request(request_id id) noexcept { requests_.erase(id); }
 
-    /// Calls a script for the session at one lock: the first one and, if that changes nothing because
+    /// Calls a script for the session at one lock: the first one and, if that changes nothing since
     /// something is out of the ordinary, the rules. `text` follows the generation.
     asio::awaitable<result<redis_value>>
     act_at(redis_script first, redis_script rules, std::string name, std::string text);
@@ -113,8 +113,8 @@ private:
     bool seen_ = false;  ///< This client had a session at that store.
 };
 
-/// Parses a message in the inbox of a session: the letter of its kind; of a grant its id, base, slot
-/// and whether others wait; the change number. Nothing if no store sends such a message.
+/// Parses a message in the inbox of a session: the letter of its kind; of a grant its id, base,
+/// slot and whether others wait; the change number. Nothing if no store sends such a message.
 ///
 /// @param domain that of the store; the domain of the grant's token is made from it.
 std::optional<store_event> parse_push(std::string_view message, const token_domain& domain);

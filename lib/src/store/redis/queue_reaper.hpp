@@ -24,10 +24,15 @@ public:
 
     /// Begins to do some of what a heartbeat reported, on the connection of the session, unless it
     /// does so already. It ends with the first failure: the next heartbeat finds what is left.
+    /// A heartbeat does not wait for it, since a lease rests on that answer.
+    ///
+    /// @par Cost Up to 256 entries, 64 of them in a command; two more commands for each session.
     void begin(beat_answer found);
 
     /// Removes all that a dead session has, and then the session; on passing connections if the
     /// session has none.
+    /// @par Errors `session_lost` if the session that is meant lives; what is wrong with the
+    ///             connection. Then it is not known how much was removed.
     asio::awaitable<error_code> bury(std::string session);
 
 private:
@@ -35,7 +40,8 @@ private:
 
     asio::awaitable<void> run(std::shared_ptr<queue_reaper> self, beat_answer found);
     asio::awaitable<error_code> reap(beat_answer found);
-    /// Removes up to `budget` entries of a dead session; the session itself if none is left.
+    /// Removes up to `budget` entries of a dead session; the session itself if none is left. Takes
+    /// one from `budget` for each, and one for the session.
     /// @return whether the session is gone.
     asio::awaitable<result<bool>>
     bury_some(std::string session, std::size_t& budget, bool may_pass);

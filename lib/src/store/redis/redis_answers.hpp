@@ -64,7 +64,7 @@ struct beat_answer {
 /// The longest TTL that the sessions of a store have claimed; zero if there is none.
 std::chrono::milliseconds parse_longest_ttl(const redis_value& reply) noexcept;
 
-/// The end of the quarantine in the text of the tokens, "BASE UNTIL WATCHED"; empty if there is none.
+/// The end of the quarantine in the text of the tokens, "BASE UNTIL WATCHED"; empty for none.
 std::string_view quarantine_end_in(std::string_view tokens) noexcept;
 
 /// The time that is left until `until`, a time of the store, by the server's answer to `TIME`; zero

@@ -46,12 +46,10 @@ enum class redis_script : std::uint8_t {
 
 /// A script with what it is given.
 struct script_call {
-    script_call(
-        redis_script which, std::vector<std::string> all_keys, std::vector<std::string> rest
-    )
-        : script(which), keys(std::move(all_keys)), arguments(std::move(rest)) {}
-    script_call(redis_script which, std::vector<std::string> rest)
-        : script(which), arguments(std::move(rest)) {}
+    script_call(redis_script id, std::vector<std::string> all_keys, std::vector<std::string> rest)
+        : script(id), keys(std::move(all_keys)), arguments(std::move(rest)) {}
+    script_call(redis_script id, std::vector<std::string> rest)
+        : script(id), arguments(std::move(rest)) {}
 
     redis_script script;
     std::vector<std::string> keys;  ///< Of the queue form: all that it may touch.

@@ -10,6 +10,15 @@ namespace mortise::store_detail {
 
 /// The keys of a store of the queue form, in the order in which its scripts expect them. All have
 /// the prefix in braces: in a cluster they lie in one slot. Sessions go by their short names.
+///
+/// Each key is a letter behind the prefix, with a name behind it where there are several:
+/// * s the table of sessions, n what people want to know of them, d their deadlines, u their TTLs;
+/// * e the index of a session, i its inbox, which is a channel;
+/// * l a lock, o its long queue, h its crowd of holders, f their free slots;
+/// * x the ends of grants, y the blocked locks, w the watchers, b the records of breaks;
+/// * id the record of the store.
+///
+/// @par Threads Any: nothing changes.
 class store_keys {
 public:
     using list = std::vector<std::string>;
@@ -17,7 +26,7 @@ public:
     explicit store_keys(const std::string& prefix) : prefix_(prefix), begin_('{' + prefix + '}') {}
 
     /// A key that belongs to no session and no lock, such as "id".
-    std::string of(std::string_view what) const { return begin_ + std::string(what); }
+    std::string of(std::string_view kind) const { return begin_ + std::string(kind); }
     std::string inbox(std::string_view session) const { return with("i:", session); }
 
     /// For the short ways: the table of sessions, the index of a session, the lock.

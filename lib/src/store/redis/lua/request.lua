@@ -7,8 +7,7 @@
 local G, id, mode, try = match(ARGV[1], '^(%d+) (%d+) (%a%d*)(!?)$')
 local S, name = named_by(KEYS[2]), named_by(KEYS[3])
 local read = call('HMGET', KEYS[1], 't', S)
-local generation, deadline, ttl, changes, waits =
-    match(read[2] or '', '^(%d+) (%d+) (%d+) (%d+) (%d+)$')
+local generation, deadline = match(read[2] or '', '^(%d+) (%d+)')
 if not generation or tonumber(generation) > tonumber(G) or tonumber(deadline) <= now() then
     return 'l'
 end
@@ -61,7 +60,8 @@ if try == '!' then
 end
 call('HSET', KEYS[2], id, 'x ' .. name)
 call('SET', KEYS[3], text .. (first and ' ' or '|') .. head .. 'x::' .. digits(now()))
-local own = table.concat({generation, deadline, ttl, changes, digits(waits + 1)}, ' ')
+local terms, waits = match(read[2], '^(%d+ %d+ %d+ %d+) (%d+)$')
+local own = terms .. ' ' .. digits(waits + 1)
 if tells then
     call('HSET', KEYS[1], S, own, holder, its)
     tell()
