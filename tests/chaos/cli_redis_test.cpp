@@ -212,7 +212,7 @@ TEST_F(CliAtRedis, BenchCountsWhatALockCostsTheServer) {
     EXPECT_GT(alone.at("ratio").as_double(), 0);
     EXPECT_NEAR(alone.at("commands_per_lock").as_double(), 2, 0.05);
     EXPECT_GT(alone.at("bytes_sent_per_lock").as_double(), 2 * 17);
-    EXPECT_LE(alone.at("bytes_sent_per_lock").as_double(), 250);
+    EXPECT_LE(alone.at("bytes_sent_per_lock").as_double(), 380) << "three keys in each command";
     const json::value passed = measured({"handoff", "--seconds", "1"});
     EXPECT_GT(passed.at("handoffs_per_s").as_double(), 0);
     EXPECT_GT(passed.at("ratio").as_double(), 0);
@@ -223,7 +223,7 @@ TEST_F(CliAtRedis, BenchCountsWhatALockCostsTheServer) {
     EXPECT_EQ(many.at("token_regressions").as_int64(), 0);
     EXPECT_GE(many.at("commands_per_lock").as_double(), 2);
     EXPECT_LE(many.at("commands_per_lock").as_double(), 3.2);
-    EXPECT_LE(many.at("bytes_sent_per_lock").as_double(), 350);
+    EXPECT_LE(many.at("bytes_sent_per_lock").as_double(), 450);
     const json::value inside = measured({"local", "--seconds", "1"});
     EXPECT_GT(inside.at("handoffs_per_s").as_double(), 0);
     EXPECT_GT(inside.at("commands_per_s").as_double(), 0);

@@ -114,6 +114,7 @@ struct resumed {
     /// Changes when the store may have forgotten something.
     random_id incarnation;
     token_domain domain;
+    /// The change number; a store may leave the entries to a look.
     session_view view;
     /// For how long nothing is granted yet, because the store may have forgotten who holds a lock.
     clock::duration quarantine{};

@@ -136,8 +136,13 @@ void claims::lose_all(errc why, queue_work& work) {
 
 bool claims::taken_away(request_id id) {
     const auto found = granted_.find(id);
-    if (found == granted_.end())
+    if (found == granted_.end()) {
+        // A look settles it.
+        if (const auto asked = asking_.find(id);
+            asked != asking_.end() && asked->second->fsm.unproved())
+            revoked(claim_ptr(asked->second));
         return own_.releases.under_way().contains(id);  // Its answer says that it was lost.
+    }
     queue_work work;
     const claim_ptr claim = found->second;
     lose_missing(claim, work);

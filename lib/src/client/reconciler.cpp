@@ -102,20 +102,27 @@ asio::awaitable<void> reconciler::run_look([[maybe_unused]] std::shared_ptr<cons
         if (wanted_)
             start();
         else
-            forget_gone();
+            forget_gone(before);
     }
     core_.arm();
 }
 
-// The answer to a request may still say that it was granted.
-void reconciler::forget_gone() {
-    std::erase_if(gone_, [&](request_id id) { return !own_.claims.asking().contains(id); });
+// A look that began after the grant was taken away shows what is true. But the answer to a request
+// may still say that it was granted; asked again by the same number, it may even be true by then.
+void reconciler::forget_gone(const snapshot& before) {
+    const auto& asking = own_.claims.asking();
+    for (const request_id id : before.gone) {
+        const auto found = asking.find(id);
+        if (found == asking.end() || found->second->fsm.at_store())
+            gone_.erase(id);
+    }
 }
 
 reconciler::snapshot reconciler::take_snapshot() const {
     snapshot taken;
     taken.last_id = core_.sessions.last_id();
     taken.at = context_.now();
+    taken.gone = gone_;
     for (const auto& [id, claim] : own_.claims.asking()) {
         if (claim->fsm.at_store())
             taken.waiting.push_back(id);
@@ -170,7 +177,7 @@ void reconciler::compare(const session_entry& entry, const snapshot& before) {
     const client_session* const owner = core_.sessions.owner_of(entry.id);
     if (owner != nullptr && owner != &own_)
         return;  // It keeps the grant: its own look judges it.
-    if (is_gone(entry.id))
+    if (is_gone(entry.id) && !before.gone.contains(entry.id))
         return;  // It was taken away since this was read; the next look shows that.
     const auto& granted = own_.claims.granted();
     if (const auto held = granted.find(entry.id); held != granted.end()) {

@@ -56,6 +56,7 @@ private:
         std::vector<request_id> waiting;
         std::set<request_id> unproved;
         std::vector<request_id> held;
+        std::set<request_id> gone;  ///< Were taken away before.
     };
 
     snapshot take_snapshot() const;
@@ -63,7 +64,7 @@ private:
     void compare(const session_entry& entry, const snapshot& before);
     void note_unjudged(const session_view& view);
     void skip_told() noexcept;
-    void forget_gone();
+    void forget_gone(const snapshot& before);
     bool is_known(std::uint64_t changes) const noexcept;
     asio::awaitable<void> run_look(std::shared_ptr<const void> kept);
 

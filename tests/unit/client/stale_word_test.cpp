@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
+#include <utility>
 
 namespace mortise::test {
 namespace {
@@ -134,6 +136,36 @@ TEST_F(BrokenUnheard, AGrantThatWasTakenAwayBeforeItIsHeardOfIsNeverBelieved) {
     world.pass(10ms);
     EXPECT_FALSE(of_bob.done);
     EXPECT_TRUE(of_alice.held());
+}
+
+// The request is asked again by its number, and the store, which has nothing of it any more, grants
+// it once more.
+TEST_F(StaleWord, AGrantThatWasTakenAwayMayBeGivenAgain) {
+    line->remote = true;
+    lock_client alice = world.client();
+    lock_client bob = edited();
+    lease window = world.acquire(bob, "window");
+    acquire_outcome of_bob;
+    line->hold_requests = std::make_shared<bool>(true);
+    line->hold_events = true;
+    bob.async_acquire("door", lock_options(), client_world::record(of_bob));
+    world.pass(1ms);
+    bool broken = false;
+    alice.async_break("door", holder_of(alice, "door"), "", [&](error_code, bool done) {
+        broken = done;
+    });
+    ASSERT_TRUE(world.run_until([&] { return broken; }));
+    *std::exchange(line->hold_requests, nullptr) = false;
+    line->hold_events = false;
+    line->held.clear();
+    world.pass(2ms);  // The answer is lost by now.
+    store_event taken;
+    taken.id = 2;
+    taken.change = 1;
+    line->events->on_store_event(taken);
+    ASSERT_TRUE(world.run_until([&] { return of_bob.done; }));
+    EXPECT_TRUE(of_bob.held.held());
+    EXPECT_TRUE(window.held());
 }
 
 TEST_F(StaleWord, ChangesThatAStoreForgotAreLookedForOnce) {

@@ -358,6 +358,9 @@ TEST_F(RedisCost, TheEndOfAQuarantineGrantsInPortions) {
     for (request_id id = 1; id <= count; ++id)
         alice.release(id);
     EXPECT_TRUE(bob.pushed().empty());
+    // A lock that is not ours keeps none of the others.
+    admin_.command({"ZADD", store_key("y"), "0", "lock 100 and more"});
+    admin_.command({"HSET", store_key("l:lock 100 and more"), "not", "ours"});
     std::size_t granted = 0;
     EXPECT_TRUE(eventually([&] {
         bob.beat();
@@ -366,6 +369,7 @@ TEST_F(RedisCost, TheEndOfAQuarantineGrantsInPortions) {
     }));
     bob.end();
     alice.end();
+    admin_.command({"DEL", store_key("l:lock 100 and more")});
     expect_nothing_left();
 }
 

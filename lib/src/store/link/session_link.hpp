@@ -136,6 +136,8 @@ protected:
     error_code remember(const error_code& why, std::string text);
 
     const asio::any_io_executor& strand() const noexcept { return strand_; }
+    /// Whether a client still hears of the session.
+    bool attached() const noexcept { return events_ != nullptr; }
     const std::shared_ptr<coro::time_source>& time() const noexcept { return time_; }
 
 private:

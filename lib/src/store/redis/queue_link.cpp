@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/redis/queue_link.hpp"
 
+#include "mortise/coro/detail/with_code.hpp"
 #include "store/redis/redis_answers.hpp"
 #include "store/redis/stored_entry.hpp"
 #include "store/redis/words.hpp"
@@ -59,6 +60,17 @@ void queue_link::note_crowd(const std::string& name) {
 asio::awaitable<result<redis_value>>
 queue_link::act_at(redis_script first, redis_script rules, std::string name, std::string text) {
     const auto kept = shared_from_this();
+    ++acting_;
+    auto acting = act_in_steps(first, rules, std::move(name), std::move(text));
+    auto reply = co_await std::move(acting);
+    if (--acting_ == 0 && acted_last_)
+        acted_last_->set();
+    co_return reply;
+}
+
+asio::awaitable<result<redis_value>> queue_link::act_in_steps(
+    redis_script first, redis_script rules, std::string name, std::string text
+) {
     const auto meant = session().id;
     if (first != rules && !crowded_.contains(name)) {
         std::vector<std::string> arguments(1, argument(text));
@@ -279,6 +291,11 @@ asio::awaitable<result<std::string>> queue_link::end() {
     const std::string name = session_name();
     if (name.empty())
         co_return error_code(errc::store_unavailable);
+    if (acting_ != 0) {
+        const auto idle = acted_last_ = std::make_shared<coro::event>(strand());
+        auto waiting = idle->async_wait(coro::detail::with_code);
+        co_await std::move(waiting);
+    }
     auto keys = keys_.rules(name);
     auto ending = ask(script_call(redis_script::end, std::move(keys), store_keys::list()));
     const auto reply = co_await std::move(ending);
@@ -313,6 +330,10 @@ asio::awaitable<void>
 queue_link::tell_confirmed([[maybe_unused]] std::shared_ptr<session_link> self, store_event event) {
     const auto meant = session().id;
     const auto asked = requests_.find(event.id);
+    if (asked == requests_.end() && run_ == "-") {
+        tell(store_event::kind::look_again);  // A look confirms each grant.
+        co_return;
+    }
     auto confirming = confirm(
         asked == requests_.end() ? written_grants()
                                  : one_grant(event.id, event.token, asked->second)

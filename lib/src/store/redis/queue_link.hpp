@@ -2,6 +2,7 @@
 #ifndef MORTISE_STORE_REDIS_QUEUE_LINK_HPP
 #define MORTISE_STORE_REDIS_QUEUE_LINK_HPP
 
+#include "mortise/coro/event.hpp"
 #include "mortise/store_types.hpp"
 #include "store/link/lock_turns.hpp"
 #include "store/redis/redis_link.hpp"
@@ -77,7 +78,8 @@ public:
     /// The longest TTL that other clients may have.
     std::chrono::milliseconds longest_ttl() const noexcept { return settings().longest_ttl; }
 
-    /// Marks the session as dead. @return its name at the server
+    /// Marks the session as dead, once the calls at locks that are under way are answered.
+    /// @return its name at the server
     asio::awaitable<result<std::string>> end();
     /// Notes that nothing is left of the session of that name.
     void ended(const std::string& name);
@@ -96,6 +98,8 @@ private:
     asio::awaitable<result<redis_value>> resume_session();
     asio::awaitable<error_code> take_over();
     asio::awaitable<result<session_view>> view_on(wire_ptr wire);
+    asio::awaitable<result<redis_value>>
+    act_in_steps(redis_script first, redis_script rules, std::string name, std::string text);
     error_code judge(const quorum_answer& answer, const written_grants& asked);
     void hear(const store_event& event);
     asio::awaitable<void> tell_confirmed(std::shared_ptr<session_link> self, store_event event);
@@ -106,9 +110,11 @@ private:
     std::map<request_id, std::string> requests_;
     /// Locks for which the short ways did not apply, some of them: likely not to apply again.
     std::set<std::string> crowded_;
-    std::shared_ptr<replica_quorum> quorum_;  ///< Null if no replicas are asked for.
-    std::string run_ = "-";                   ///< Of the server; a dash if it does not tell.
-    std::uint64_t deadline_ = 0;              ///< The newest that the server told, by its clock.
+    std::size_t acting_ = 0;                   ///< Calls at locks that are under way.
+    std::shared_ptr<coro::event> acted_last_;  ///< For an end that waits for them.
+    std::shared_ptr<replica_quorum> quorum_;   ///< Null if no replicas are asked for.
+    std::string run_ = "-";                    ///< Of the server; a dash if it does not tell.
+    std::uint64_t deadline_ = 0;               ///< The newest that the server told, by its clock.
     std::optional<clock::time_point> too_few_since_;
     bool seen_ = false;  ///< This client had a session at that store.
 };

@@ -33,8 +33,7 @@ ended_grant parse_ended_grant(std::string_view text) {
 }  // namespace
 
 void queue_reaper::begin(beat_answer found) {
-    const bool any = !found.dead.empty() || !found.ended.empty() || !found.blocked.empty();
-    if (any && !std::exchange(running_, true))
+    if (found.has_any() && !std::exchange(running_, true))
         asio::co_spawn(link_->strand(), run(shared_from_this(), std::move(found)), asio::detached);
 }
 
@@ -45,27 +44,34 @@ queue_reaper::run([[maybe_unused]] std::shared_ptr<queue_reaper> self, beat_answ
     running_ = false;
 }
 
-// Those who wait for a lock of the dead come first, as far as anybody can tell.
+// One that fails does not keep the others, unless the connection is at fault. A session with much
+// is removed after those with little.
 asio::awaitable<error_code> queue_reaper::reap(beat_answer found) {
-    constexpr std::size_t entries_max = 256;
+    const auto is_over = [](const error_code& failed) {
+        return failed == errc::store_unavailable || failed == errc::outcome_unknown;
+    };
     if (!found.ended.empty()) {
         auto expiring = expire(std::move(found.ended));
-        if (const auto failed = co_await std::move(expiring))
+        if (const auto failed = co_await std::move(expiring); is_over(failed))
             co_return failed;
     }
     if (!found.blocked.empty()) {
         auto advancing = advance(std::move(found.blocked));
-        if (const auto failed = co_await std::move(advancing))
+        if (const auto failed = co_await std::move(advancing); is_over(failed))
             co_return failed;
     }
-    std::size_t budget = entries_max;
-    for (auto& each : found.dead) {
-        if (budget == 0)
-            break;
-        auto burying = bury_some(std::move(each), budget, false);
-        const auto gone = co_await std::move(burying);
-        if (!gone)
-            co_return gone.error();
+    for (const std::size_t at_most : {locks_at_once, std::numeric_limits<std::size_t>::max()}) {
+        std::vector<std::string> left;
+        for (auto& each : found.dead) {
+            std::size_t budget = at_most;
+            auto burying = bury_some(each, budget, false);
+            const auto gone = co_await std::move(burying);
+            if (!gone && is_over(gone.error()))
+                co_return gone.error();
+            if (gone && !*gone)
+                left.push_back(std::move(each));
+        }
+        found.dead = std::move(left);
     }
     co_return error_code();
 }

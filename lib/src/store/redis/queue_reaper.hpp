@@ -23,10 +23,10 @@ public:
     explicit queue_reaper(std::shared_ptr<queue_link> link) noexcept : link_(std::move(link)) {}
 
     /// Begins to do some of what a heartbeat reported, on the connection of the session, unless it
-    /// does so already. It ends with the first failure: the next heartbeat finds what is left.
+    /// does so already. It ends with the connection: the next heartbeat finds what is left.
     /// A heartbeat does not wait for it, since a lease rests on that answer.
     ///
-    /// @par Cost Up to 256 entries, 64 of them in a command; two more commands for each session.
+    /// @par Cost A command for 64 entries, and two more for each session.
     void begin(beat_answer found);
 
     /// Removes all that a dead session has, and then the session; on passing connections if the

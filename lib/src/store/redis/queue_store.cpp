@@ -200,7 +200,9 @@ public:
         link->compare_watching(reply->watches);
         heartbeat proof = reply->value;
         proof.sent = sent;
-        if (!reply->dead.empty() || !reply->ended.empty() || !reply->blocked.empty())
+        if (reply->is_full())
+            proof.next_deadline = clock::duration::zero();
+        else if (reply->has_any())
             proof.next_deadline = look_after_reaping;
         reaper->begin(std::move(*reply));
         co_return proof;

@@ -59,6 +59,12 @@ struct beat_answer {
     std::vector<std::string> dead;
     std::vector<std::string> ended;
     std::vector<std::string> blocked;
+
+    bool has_any() const noexcept { return !dead.empty() || !ended.empty() || !blocked.empty(); }
+    /// There may be more than was told.
+    bool is_full() const noexcept {
+        return dead.size() >= portion || ended.size() >= portion || blocked.size() >= portion;
+    }
 };
 
 /// The longest TTL that the sessions of a store have claimed; zero if there is none.

@@ -198,6 +198,8 @@ asio::awaitable<result<server_facts>> redis_link::ask_facts() {
 asio::awaitable<result<redis_link::wire_ptr>> redis_link::reach(alarm& by) {
     if (connected())
         co_return newest_wire();
+    if (!attached())
+        co_return error_code(errc::store_unavailable);
     const wire_ptr wire = wires_(strand());
     calls_.close_if_late(by, wire, settings_.connect_max);
     auto opening = wire->open(deaf_);

@@ -11,11 +11,12 @@ local wishes, there = call('HMGET', KEYS[2], unpack(ARGV)), {}
 for at in ipairs(ARGV) do
     there[at] = lock_at(FIRST + 4 * (at - 1), true) or false
 end
-call('HDEL', KEYS[2], unpack(ARGV))  -- Allowed without memory; so are all writes after it.
+call('HDEL', KEYS[2], '')  -- Allowed without memory; so are all writes after it.
 for at, id in ipairs(ARGV) do
     if there[at] and remove_entry(there[at], dead, id, wishes[at]) then
         grant_next(there[at])
     end
 end
 finish()
+call('HDEL', KEYS[2], unpack(ARGV))
 return 'o'

@@ -40,7 +40,10 @@ local function lock_at(place, other)
     for each in string.gmatch(holders or '?', '[^ ]+') do
         local holder = holder_of(each)
         if not holder then
-            return not other and call('LLEN', key) and nil
+            if not other then
+                call('LLEN', key)
+            end
+            return nil
         end
         lock.holders[#lock.holders + 1] = holder
     end

@@ -8,7 +8,7 @@ if not may_act(session_of(actor), G) then
 end
 local lock = lock_at(FIRST)
 local holder = find_holder(lock, actor, id)
-if not holder and not place_of(lock, actor, id) then
+if not holder and not place_of(lock, actor, id) and not lock.queue then
     call('HDEL', KEYS[2], id)  -- It was taken away.
 end
 if not holder or holder.base ~= base or holder.slot ~= (slot == '' and '0' or slot) then
