@@ -134,7 +134,7 @@ bool bell::hear(const std::vector<part_answer>& answers) {
     if (locks.size() < locks_told)
         news -= std::min(news, explained);
     else if (news == 0 && found.rings != seen_.rings)
-        news = 1;  // the session's own grants are counted by the rings alone
+        news = 1;  // rung for something that is not counted
     push(store_event::kind::look_again, news);
     seen_ = found;
     tell_watcher();
