@@ -64,20 +64,22 @@ TEST_P(FaultSweep, LeavesNothingBehindWhicheverMessageIsSpoilt) {
     int attempts = 1;
     std::size_t sweep = 0;
     for (const auto how : {sim::fate::lost, sim::fate::late, sim::fate::repeated}) {
+        // A push may be the only message, and only what a client sends can be sent twice.
+        const bool must_spoil = needs_messages && how != sim::fate::repeated;
         std::size_t nth = 0;
         for (;; nth = next_step(nth, sweep)) {
             ASSERT_LT(nth, messages_max) << "no run is untouched";
             bool untouched = run_with(nth, how).untouched;
             // A machine that stops this process for a TTL ends a session, whose opening ends a
             // watch: then there was no message but those of the opening.
-            for (; untouched && nth == 0 && needs_messages && attempts < attempts_max; ++attempts)
+            for (; untouched && nth == 0 && must_spoil && attempts < attempts_max; ++attempts)
                 untouched = run_with(nth, how).untouched;
             ASSERT_FALSE(HasFailure()) << "message " << nth << ", fate " << static_cast<int>(how);
             if (untouched)
                 break;
         }
         EXPECT_LE(shown_again_, 1u) << "changes are not told";
-        if (needs_messages) {
+        if (must_spoil) {
             EXPECT_GE(nth, 1u) << "there was no message to spoil";
         }
         ++sweep;

@@ -4,6 +4,7 @@
 
 #include "conformance/real_time_harness.hpp"
 #include "mortise/store/redis.hpp"
+#include "support/redis_parties.hpp"
 #include "support/redis_proxy.hpp"
 #include "support/redis_server.hpp"
 
@@ -44,10 +45,20 @@ public:
     std::size_t residue() override {
         auto server = shared_redis().connect();
         std::size_t count = 0;
-        for (const auto& key : server.command({"KEYS", prefix_ + "*"}).items)
-            count += key.text != prefix_ + "id" && key.text != prefix_ + "t" &&
-                     key.text != prefix_ + "u" && key.text != prefix_ + "b";
-        return count;
+        for (const auto& key : server.command({"KEYS", "{" + prefix_ + "}*"}).texts())
+            count += is_lasting(key, prefix_) ? 0u : 1u;
+        // Sessions share their keys.
+        const auto sessions = server.command({"ZCARD", "{" + prefix_ + "}d"}).number;
+        const auto facts = server.command({"HLEN", "{" + prefix_ + "}n"}).number;
+        return count + static_cast<std::size_t>(sessions + facts);
+    }
+
+    std::string left() override {
+        std::string names = "keys:";
+        for (const auto& key :
+             shared_redis().connect().command({"KEYS", "{" + prefix_ + "}*"}).texts())
+            names += ' ' + key;
+        return names;
     }
 
     void lose_pushes(std::size_t count) override {

@@ -30,7 +30,13 @@ public:
         std::size_t left = 0;
         for (const auto& [name, held] : server_.model().keys())
             left += lasting_.contains(name) ? 0u : 1u;
-        return left;
+        // Sessions share their keys.
+        auto& model = server_.model();
+        const auto admin = model.connect([](const store_detail::redis_value&) {});
+        const auto sessions = model.execute(admin, {"ZCARD", "{mortise:}d"}).number;
+        const auto facts = model.execute(admin, {"HLEN", "{mortise:}n"}).number;
+        model.disconnect(admin);
+        return left + static_cast<std::size_t>(sessions + facts);
     }
 
     void lose_pushes(std::size_t count) override { server_.lose_pushes(count); }

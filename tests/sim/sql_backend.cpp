@@ -77,6 +77,8 @@ public:
     }
 
     std::string residue() override {
+        if (server_.doubles() != 0)
+            return std::to_string(server_.doubles()) + " second entries of one request";
         if (server_.parties() == 0 && server_.sessions() == 0)
             return {};
         return std::to_string(server_.parties()) + " entries and " +

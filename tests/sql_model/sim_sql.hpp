@@ -87,6 +87,7 @@ public:
     /// Both zero when nothing was left behind.
     std::size_t sessions() const { return base_->tables().sessions(); }
     std::size_t parties() const { return base_->tables().parties(); }
+    std::size_t doubles() const { return base_->tables().doubles(); }
 
 private:
     std::shared_ptr<sim_database> base_;

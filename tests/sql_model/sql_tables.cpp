@@ -260,6 +260,8 @@ sql_tables::store(clock::time_point now, const sql_lock_change& change, std::uin
         lock.entries.erase(ordinal);
     for (const auto& each : change.writes)
         lock.entries[each.ordinal] = each;
+    for (const auto& each : change.writes)
+        doubles_ += entries_of(lock, each.session, each.id) > 1 ? 1u : 0u;
     if (change.row.base >= clock_base(now))
         floor_ = std::max(floor_, change.row.base + 1);
     for (const auto& [key, count] : change.changes) {
@@ -388,6 +390,15 @@ void sql_tables::lose_unlogged(clock::time_point now) {
             longest = std::max(longest, ttl);
     }
     quarantine_until_ = core::quarantine_end(core::deadline_after(now, longest), longest, now);
+}
+
+std::size_t sql_tables::entries_of(const stored_lock& lock, session_key session, request_id id) {
+    const auto others =
+        std::count_if(lock.entries.begin(), lock.entries.end(), [&](const auto& each) {
+            return each.second.session == session && each.second.id == id;
+        });
+    const bool holds = lock.row.holder == session && lock.row.request == id;
+    return static_cast<std::size_t>(others) + (holds ? 1u : 0u);
 }
 
 std::size_t sql_tables::parties() const {

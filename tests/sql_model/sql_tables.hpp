@@ -91,6 +91,8 @@ public:
     std::size_t sessions() const noexcept { return sessions_.size(); }
     /// How many hold or wait.
     std::size_t parties() const;
+    /// How often a request got a second entry: each has one, however often it is asked.
+    std::size_t doubles() const noexcept { return doubles_; }
 
     /// How long a row lock lasts at most.
     static constexpr std::chrono::milliseconds row_lock_max{500};
@@ -127,6 +129,7 @@ private:
     );
     /// Whether a session other than that of the holder waits for a plain lock.
     static bool others_wait(const stored_lock& lock);
+    static std::size_t entries_of(const stored_lock& lock, session_key session, request_id id);
     std::uint64_t next_base(const stored_lock& lock, clock::time_point now);
     void keep_alive(session_row& session, clock::time_point now);
     void mark(session_row& session);
@@ -146,6 +149,7 @@ private:
     std::uint64_t floor_ = 1;
     /// The TTLs of those who may still believe in a lease, and until when they may.
     std::map<std::chrono::milliseconds, clock::time_point> believed_;
+    std::size_t doubles_ = 0;
     std::deque<break_record> breaks_;
 
     // Not logged.

@@ -20,12 +20,12 @@ inline std::string store_key(std::string_view kind) {
 }
 
 /// Whether a key stays when there are no sessions: by it a store describes itself.
-inline bool is_lasting(std::string_view key) {
+inline bool is_lasting(std::string_view key, const std::string& prefix = "mortise:") {
     for (const char* const each : {"id", "s", "u", "b"}) {
-        if (key == store_key(each))
+        if (key == '{' + prefix + '}' + each)
             return true;
     }
-    return key == "mortise:id";  // So that programs of format 1 keep away.
+    return key == prefix + "id";  // So that programs of format 1 keep away.
 }
 
 /// How many hold the lock or wait for it. All of them are in the text of the lock as long as they
