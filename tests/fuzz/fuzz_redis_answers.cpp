@@ -73,7 +73,7 @@ redis_value some_session(input& in) {
     items.push_back(text_of("o"));
     items.push_back(text_of("0123456789abcdeffedcba9876543210ffffffff"));
     items.push_back(text_of(some_domain(in)));
-    for (unsigned i = 0; i < 4; ++i)
+    for (unsigned i = 0; i < 3; ++i)
         items.push_back(text_of(some_number(in)));
     return array_of(std::move(items));
 }
@@ -91,7 +91,7 @@ redis_value some_states(input& in) {
 
 redis_value some_survey(input& in) {
     std::vector<redis_value> items;
-    items.push_back(text_of(some_text(in, "o # # #")));
+    items.push_back(text_of(some_text(in, "o #")));
     items.push_back(text_of(some_number(in)));
     for (auto left = in.pick(4); left != 0; --left) {
         items.push_back(text_of(some_number(in)));

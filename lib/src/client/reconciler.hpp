@@ -72,8 +72,8 @@ private:
     bool wanted_ = false;
     bool owed_ = false;  ///< A look with the next heartbeat, for grants that none has judged.
     std::uint64_t changes_seen_ = 0;
-    std::uint64_t told_from_ =
-        0;  ///< The newest changes that events told without a gap; zero: none.
+    /// The newest changes that events told without a gap; zero: none.
+    std::uint64_t told_from_ = 0;
     std::uint64_t told_to_ = 0;
     /// Until a later look, and the answer to the request, have been heard.
     std::set<request_id> gone_;

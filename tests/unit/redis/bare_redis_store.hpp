@@ -12,6 +12,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_future.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -19,6 +20,14 @@
 #include <vector>
 
 namespace mortise::test {
+
+/// For a server that surely never had a store.
+inline redis_store_config bare_store_at(std::uint16_t port) {
+    redis_store_config config;
+    config.server.port = port;
+    config.assume_new = true;
+    return config;
+}
 
 /// The store by itself, on a thread of its own.
 class bare_redis_store final : private store_events {

@@ -23,13 +23,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-redis_store_config config_at(std::uint16_t port) {
-    redis_store_config config;
-    config.server.port = port;
-    config.assume_new = true;
-    return config;
-}
-
 /// How many commands the server has carried out, in scripts or not, but for those that call scripts
 /// and those of this count itself.
 std::int64_t commands_at(raw_redis& admin) {
@@ -48,7 +41,7 @@ std::int64_t commands_at(raw_redis& admin) {
 class party {
 public:
     explicit party(std::uint16_t port, std::chrono::milliseconds ttl = 10min)
-        : store_(config_at(port)) {
+        : store_(bare_store_at(port)) {
         start_.id = random_id::draw();
         start_.ttl = ttl;
         resume(1);
@@ -375,8 +368,8 @@ TEST_F(RedisCost, TheEndOfAQuarantineGrantsInPortions) {
 
 // Everybody who tries in vain tells the holder, and counts a change of its session.
 TEST_F(RedisCost, APushThatTellsAllSavesALook) {
-    redis_user holder(config_at(server_.port()), 3s);
-    redis_user other(config_at(server_.port()), 3s);
+    redis_user holder(bare_store_at(server_.port()), 3s);
+    redis_user other(bare_store_at(server_.port()), 3s);
     auto held = holder.acquire("door");
     ASSERT_FALSE(held.code);
     const auto try_until_beat = [&] {

@@ -18,13 +18,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-redis_store_config config_at(std::uint16_t port) {
-    redis_store_config config;
-    config.server.port = port;
-    config.assume_new = true;
-    return config;
-}
-
 session_start fresh_session(std::chrono::milliseconds ttl) {
     session_start session;
     session.id = random_id::draw();
@@ -50,7 +43,7 @@ grant taken(bare_redis_store& by, const std::string& name, request_id id) {
 TEST(RedisSessionLoss, AnEndWhoseAnswerIsLostIsCarriedOutToItsEnd) {
     const redis_server server;
     proxy_thread proxy(server.port());
-    bare_redis_store user(config_at(proxy.port()));
+    bare_redis_store user(bare_store_at(proxy.port()));
     ASSERT_TRUE(user.outcome((*user).resume(fresh_session(60s))));
     for (request_id id = 1; id <= 600; ++id)
         taken(user, "lock " + std::to_string(id), id);
@@ -70,7 +63,7 @@ TEST(RedisSessionLoss, AnEndWhoseAnswerIsLostIsCarriedOutToItsEnd) {
 TEST(RedisSessionLoss, ADrawThatARunForgotIsNotRepeatedByTheNextRun) {
     const redis_server server;
     auto admin = server.connect();
-    bare_redis_store user(config_at(server.port()));
+    bare_redis_store user(bare_store_at(server.port()));
     ASSERT_TRUE(user.outcome((*user).resume(fresh_session(60s))));
     const grant held = taken(user, "door", 1);
     const std::string before = admin.command({"HGET", store_key("s"), "t"}).text;
@@ -87,8 +80,8 @@ TEST(RedisSessionLoss, ADrawThatARunForgotIsNotRepeatedByTheNextRun) {
 TEST(RedisSessionLoss, ABreakOfAGrantThatIsOverBreaksNothing) {
     const redis_server server;
     auto admin = server.connect();
-    bare_redis_store dead(config_at(server.port()));
-    bare_redis_store other(config_at(server.port()));
+    bare_redis_store dead(bare_store_at(server.port()));
+    bare_redis_store other(bare_store_at(server.port()));
     ASSERT_TRUE(dead.outcome((*dead).resume(fresh_session(100ms))));
     break_order order;
     order.name = "door";
@@ -116,7 +109,7 @@ TEST(RedisSessionLoss, AnOpeningThatIsLateLeavesNoConnectionThatIsClosed) {
     redis_server replica({replica_of(primary)});
     auto admin = primary.connect();
     await_replicas(admin, 1);
-    auto config = config_at(primary.port());
+    auto config = bare_store_at(primary.port());
     config.min_replicas = 1;
     config.connect_max = 300ms;
     redis_user user(config, 6s);

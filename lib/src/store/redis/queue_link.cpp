@@ -63,8 +63,10 @@ queue_link::act_at(redis_script first, redis_script rules, std::string name, std
     ++acting_;
     auto acting = act_in_steps(first, rules, std::move(name), std::move(text));
     auto reply = co_await std::move(acting);
-    if (--acting_ == 0 && acted_last_)
-        acted_last_->set();
+    if (--acting_ == 0) {
+        if (const auto idle = std::exchange(acted_last_, nullptr))
+            idle->set();
+    }
     co_return reply;
 }
 
@@ -292,7 +294,9 @@ asio::awaitable<result<std::string>> queue_link::end() {
     if (name.empty())
         co_return error_code(errc::store_unavailable);
     if (acting_ != 0) {
-        const auto idle = acted_last_ = std::make_shared<coro::event>(strand());
+        if (!acted_last_)
+            acted_last_ = std::make_shared<coro::event>(strand());
+        const auto idle = acted_last_;
         auto waiting = idle->async_wait(coro::detail::with_code);
         co_await std::move(waiting);
     }

@@ -119,6 +119,14 @@ private:
     bool seen_ = false;  ///< This client had a session at that store.
 };
 
+/// Asks for a portion of the index of a session. @param generation empty if another session asks.
+script_call survey_of(
+    const store_keys& keys,
+    std::string_view session,
+    std::string cursor,
+    std::string generation = std::string()
+);
+
 /// Parses a message in the inbox of a session: the letter of its kind; of a grant its id, base,
 /// slot and whether others wait; the change number. Nothing if no store sends such a message.
 ///

@@ -94,10 +94,7 @@ queue_reaper::bury_some(std::string session, std::size_t& budget, bool may_pass)
     const auto& keys = link_->keys();
     std::string cursor = "0";
     do {
-        std::vector<std::string> from;
-        from.push_back(cursor);
-        auto surveying =
-            call(script_call(redis_script::survey, keys.own(session), std::move(from)), may_pass);
+        auto surveying = call(survey_of(keys, session, cursor), may_pass);
         const auto reply = co_await std::move(surveying);
         if (!reply)
             co_return reply.error();

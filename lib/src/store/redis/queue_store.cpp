@@ -350,9 +350,7 @@ queue_store::names(std::string after, std::size_t limit) {
     for (const auto& session : *sessions) {
         std::string cursor = "0";
         do {
-            auto surveying = link_->ask(store_detail::script_call(
-                redis_script::survey, link_->keys().own(session), one_text(cursor)
-            ));
+            auto surveying = link_->ask(store_detail::survey_of(link_->keys(), session, cursor));
             reply = co_await std::move(surveying);
             if (!reply)
                 co_return reply.error();

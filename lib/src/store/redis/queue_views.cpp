@@ -12,6 +12,15 @@
 
 namespace mortise::store_detail {
 
+script_call survey_of(
+    const store_keys& keys, std::string_view session, std::string cursor, std::string generation
+) {
+    std::vector<std::string> arguments(1, std::move(cursor));
+    if (!generation.empty())
+        arguments.push_back(std::move(generation));
+    return script_call(redis_script::survey, keys.own(session), std::move(arguments));
+}
+
 asio::awaitable<result<session_view>> queue_link::read_view() {
     return view_on(wire());
 }
@@ -28,11 +37,7 @@ asio::awaitable<result<session_view>> queue_link::view_on(wire_ptr wire) {
     std::string cursor = "0";
     bool first = true;
     do {
-        std::vector<std::string> from;
-        from.push_back(cursor);
-        from.push_back(generation);
-        auto surveying =
-            evaluate(wire, script_call(redis_script::survey, keys_.own(name), std::move(from)));
+        auto surveying = evaluate(wire, survey_of(keys_, name, cursor, generation));
         const auto reply = co_await std::move(surveying);
         if (!reply)
             co_return reply.error();

@@ -94,7 +94,7 @@ result<resumed_session> parse_resumed(const redis_value& reply) {
         return error_code(errc::bad_config);
     if (letter == "u")
         return error_code(errc::store_unavailable);
-    if (letter != "o" || reply.items.size() != 7)
+    if (letter != "o" || reply.items.size() != 6)
         return corrupt;
     resumed_session session;
     const auto domain = parse_store_domain(reply.items[2].text);
@@ -109,9 +109,7 @@ result<resumed_session> parse_resumed(const redis_value& reply) {
     session.now = time.number();
     words changes(reply.items[5].text);
     session.changes = changes.number();
-    words waits(reply.items[6].text);
-    session.waits = waits.number();
-    if (left.failed() || time.failed() || changes.failed() || waits.failed())
+    if (left.failed() || time.failed() || changes.failed())
         return corrupt;
     return session;
 }
@@ -234,9 +232,7 @@ result<surveyed_entries> parse_survey(const redis_value& reply) {
     if (letter == "l")
         return error_code(errc::session_lost);
     surveyed_entries found;
-    head.number();  // the time
     found.changes = head.number();
-    head.number();  // how many wait
     if (letter != "o" || head.failed() || reply.items.size() < 2 || reply.items.size() % 2 != 0)
         return corrupt;
     found.cursor = reply.items[1].text;

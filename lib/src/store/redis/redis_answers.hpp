@@ -27,7 +27,6 @@ struct resumed_session {
     clock::duration quarantine{};  ///< How much of it is left.
     std::uint64_t now = 0;         ///< The server's clock, in microseconds.
     std::uint64_t changes = 0;
-    std::uint64_t waits = 0;  ///< How many requests of the session wait.
 };
 
 /// A portion of the index of a session.

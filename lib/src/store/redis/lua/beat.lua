@@ -56,9 +56,9 @@ if state().quarantine > now() then
 end
 save_sessions()
 local entries = call('HLEN', KEYS[2])
-local told = table.concat({
+local head = table.concat({
     'o', run == '' and '-' or run, digits(own.changes), digits(math.max(0, entries - own.waits)),
     digits(own.waits), digits(call('SISMEMBER', KEYS[5], S)), next and digits(next - now()) or '-',
     digits(own.deadline), quarantine_left(),
 }, ' ')
-return {told, dead, ended, blocked}
+return {head, dead, ended, blocked}

@@ -3,7 +3,7 @@
 -- process, an id for a new store, the domain wanted or nothing, whether a store that is not there has
 -- surely never been (0 or 1), the longest TTL of other clients that are not known, and whether the
 -- keys of format 1 were looked at (0 or 1).
--- Says o RUN DOMAIN QUARANTINE NOW CHANGES WAITS; l; k (another session has this name); f FORMAT (of
+-- Says o RUN DOMAIN QUARANTINE NOW CHANGES; l; k (another session has this name); f FORMAT (of
 -- a newer version); d DOMAIN (the store has another one); u (nobody hears the inbox); m (the store is
 -- not here: look at the keys of format 1 first).
 local FORMAT = '2'
@@ -74,4 +74,4 @@ local run = compare_run(record[2], longest)
 claim(longest)
 clamp_deadlines(longest)
 save_sessions()
-return {'o', run, record[3], quarantine_left(), digits(now()), digits(own.changes), digits(own.waits)}
+return {'o', run, record[3], quarantine_left(), digits(now()), digits(own.changes)}
