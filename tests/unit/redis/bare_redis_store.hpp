@@ -13,6 +13,7 @@
 #include <boost/asio/use_future.hpp>
 
 #include <cstdint>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -55,7 +56,13 @@ public:
     /// Runs the call, which nobody has begun yet. @return its result
     template <class T>
     T outcome(asio::awaitable<T> call) {
-        return asio::co_spawn(context_, std::move(call), asio::use_future).get();
+        return begin(std::move(call)).get();
+    }
+
+    /// Begins the call; those of one thread begin in the order of this function's calls.
+    template <class T>
+    std::future<T> begin(asio::awaitable<T> call) {
+        return asio::co_spawn(context_, std::move(call), asio::use_future);
     }
 
 private:

@@ -59,6 +59,21 @@ TEST(RedisSessionLoss, AnEndWhoseAnswerIsLostIsCarriedOutToItsEnd) {
     EXPECT_EQ(sessions_at(admin).size(), 0u);
 }
 
+// While somebody watches, no release goes the short way.
+TEST(RedisSessionLoss, AnEndWaitsForAReleaseThatTakesTwoCommands) {
+    const redis_server server;
+    bare_redis_store user(bare_store_at(server.port()));
+    ASSERT_TRUE(user.outcome((*user).resume(fresh_session(60s))));
+    const grant held = taken(user, "door", 1);
+    ASSERT_FALSE(user.outcome((*user).watch()));
+    auto releasing = user.begin((*user).release(held));
+    auto ending = user.begin((*user).end());
+    const auto released = releasing.get();
+    ASSERT_TRUE(released) << released.error().message();
+    EXPECT_TRUE(*released);
+    EXPECT_FALSE(ending.get());
+}
+
 // As after a crash within a second: the grant was written, the last draw was not.
 TEST(RedisSessionLoss, ADrawThatARunForgotIsNotRepeatedByTheNextRun) {
     const redis_server server;
