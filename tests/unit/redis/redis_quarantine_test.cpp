@@ -64,6 +64,31 @@ TEST(RedisQuarantine, IsNotCalledBusy) {
     EXPECT_EQ(try_to_get(user, "door"), errc::busy) << "it is held by now";
 }
 
+/// A replica has all that was written so far.
+void expect_copy(raw_redis& primary) {
+    primary.command({"SET", "probe", "1"});
+    EXPECT_EQ(primary.command({"WAIT", "1", "10000"}).number, 1);
+}
+
+// Its own grants are forgotten with its data, though it did not stop.
+TEST(RedisQuarantine, BeginsWhereAServerFollowedAnotherOneMeanwhile) {
+    const redis_server server;
+    const redis_server other({replica_of(server)});
+    auto admin = server.connect();
+    redis_user alice(at(server.port(), true), 3s);
+    ASSERT_FALSE(alice.acquire("window").code) << alice.explain();
+    expect_copy(admin);
+    other.connect().command({"REPLICAOF", "NO", "ONE"});
+    const auto held = alice.acquire("door");
+    ASSERT_FALSE(held.code) << alice.explain();
+    admin.command({"REPLICAOF", "127.0.0.1", std::to_string(other.port())});
+    EXPECT_TRUE(eventually([&] { return admin.info("replication")["master_link_status"] == "up"; })
+    );
+    admin.command({"REPLICAOF", "NO", "ONE"});
+    redis_user bob(at(server.port(), true), 3s);
+    EXPECT_EQ(bob.acquire("door", 300ms).code, errc::quarantined) << bob.explain();
+}
+
 /// Returns the text of the error of a `with_lock` that waits for so long, if it has this code.
 std::future<std::string>
 refusal_of(lock_client& locks, std::chrono::milliseconds wait_max, error_code code) {

@@ -7,7 +7,7 @@
 local G, run, deadline = match(ARGV[1], '^(%d+) (%S+) (%d+)$')
 local S = named_by(KEYS[2])
 local of = session_of(S)
-local present = info('server', 'run_id')
+local present = present_run()
 local same = run ~= '-' and present == run
 if run ~= '-' and present and not same then
     return 'x'

@@ -38,7 +38,7 @@ if not record[1] then
     if ARGV[11] ~= '1' then
         return {'m'}
     end
-    record = {FORMAT, info('server', 'run_id') or '',
+    record = {FORMAT, present_run() or '',
               ARGV[8] ~= '' and ARGV[8] or 'redis-' .. sub(ARGV[7], 1, 16)}
     local wait = forgotten()
     call('HSET', KEYS[9], 'f', FORMAT, 'n', ARGV[7], 'r', record[2], 'o', record[3])

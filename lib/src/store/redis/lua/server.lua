@@ -30,7 +30,7 @@ end
 -- its lease: nothing is granted for as long as such a lease can last.
 -- @return the present run.
 local function compare_run(known, ttl_max)
-    local run = info('server', 'run_id') or known
+    local run = present_run() or known
     if run ~= known then
         call('HSET', KEYS[9], 'r', run)
         -- The last draws may be forgotten though the grants that they were for are not.
