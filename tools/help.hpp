@@ -34,9 +34,10 @@ refused something; `mortise run --help` and `mortise break --help` list theirs. 
 line on the standard error: "mortise: message: value; what to do".
 
 Stores: redis://HOST:PORT/DATABASE, rediss://... by TLS, redis+unix:///PATH,
-redis+sentinel://HOST,HOST/NAME, postgresql://USER@HOST:PORT/DATABASE. Everybody who can list
-processes sees their arguments. Keep a password out of them: use MORTISE_STORE,
-redis://HOST?password_file=PATH or ?password_env=VARIABLE. No command shows the password.)";
+redis+sentinel://HOST,HOST/NAME, redis+cluster://HOST,HOST, postgresql://USER@HOST:PORT/DATABASE.
+Everybody who can list processes sees their arguments. Keep a password out of them: use
+MORTISE_STORE, redis://HOST?password_file=PATH or ?password_env=VARIABLE.
+No command shows the password.)";
 
 inline constexpr const char* run = "Run a command under a lock, and give its exit code";
 

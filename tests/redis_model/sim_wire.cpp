@@ -90,7 +90,7 @@ asio::awaitable<redis_failure> sim_wire::open(store_detail::redis_wire_events& e
     if (!reply)
         co_return redis_failure(errc::store_unavailable, "the connection was closed");
     std::vector<redis_value> replies(1, *reply);
-    auto failure = store_detail::judge_hello(replies, false);
+    auto failure = store_detail::judge_hello(replies, store_detail::redis_role::server);
     if (failure.code)
         close();
     else

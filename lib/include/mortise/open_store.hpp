@@ -23,6 +23,7 @@ namespace mortise {
 /// | `rediss://...` | the same over TLS; `ca_file`, `certificate_file`, `key_file` name PEM files |
 /// | `redis+unix://USER:PASSWORD@/PATH?database=N` | the same by the server's Unix socket |
 /// | `redis+sentinel://HOST:PORT,HOST:PORT/NAME/DATABASE` | the primary that sentinels call NAME |
+/// | `redis+cluster://HOST:PORT,HOST:PORT` | the node of a Redis Cluster that has its slot |
 /// | `postgresql://USER:PASSWORD@HOST:PORT/DATABASE?schema=S` | for all that reach that PostgreSQL
 /// server; several hosts may be given, of which the one that takes writes is used |
 /// | `mysql://USER:PASSWORD@HOST:PORT/DATABASE` (or `mariadb:`) | for all that reach that MariaDB

@@ -26,30 +26,35 @@ redis_value greeting(const std::string& mode, const std::string& role) {
     return reply;
 }
 
-error_code judged(const redis_value& hello, bool sentinel = false) {
-    const auto failure = judge_hello({hello}, sentinel);
+error_code judged(const redis_value& hello, redis_role role = redis_role::server) {
+    const auto failure = judge_hello({hello}, role);
     EXPECT_EQ(failure.code.failed(), !failure.text.empty());
     return failure.code;
 }
 
 TEST(Hello, OfAPrimaryIsGood) {
     EXPECT_FALSE(judged(greeting("standalone", "master")));
-    EXPECT_FALSE(judge_hello({greeting("standalone", "master"), text_reply("OK")}, false).code);
+    EXPECT_FALSE(
+        judge_hello({greeting("standalone", "master"), text_reply("OK")}, redis_role::server).code
+    );
 }
 
 TEST(Hello, OfAReplicaIsThatOfAServerThatTakesNoWrites) {
     EXPECT_EQ(judged(greeting("standalone", "replica")), errc::read_only_server);
 }
 
-TEST(Hello, OfAClusterIsRefusedWhateverIsAskedFor) {
+TEST(Hello, OfANodeIsGoodWhereAClusterIsAskedFor) {
     EXPECT_EQ(judged(greeting("cluster", "master")), errc::wrong_server);
-    EXPECT_EQ(judged(greeting("cluster", "master"), true), errc::wrong_server);
+    EXPECT_EQ(judged(greeting("cluster", "master"), redis_role::sentinel), errc::wrong_server);
+    EXPECT_FALSE(judged(greeting("cluster", "master"), redis_role::node));
+    EXPECT_FALSE(judged(greeting("cluster", "replica"), redis_role::node));
+    EXPECT_EQ(judged(greeting("standalone", "master"), redis_role::node), errc::wrong_server);
 }
 
 TEST(Hello, OfASentinelIsGoodWhereOneIsAskedFor) {
     EXPECT_EQ(judged(greeting("sentinel", "master")), errc::wrong_server);
-    EXPECT_FALSE(judged(greeting("sentinel", "master"), true));
-    EXPECT_EQ(judged(greeting("standalone", "master"), true), errc::wrong_server);
+    EXPECT_FALSE(judged(greeting("sentinel", "master"), redis_role::sentinel));
+    EXPECT_EQ(judged(greeting("standalone", "master"), redis_role::sentinel), errc::wrong_server);
 }
 
 TEST(Hello, MayBeAnsweredByAnError) {
@@ -62,18 +67,20 @@ TEST(Hello, MayBeAnsweredByAnError) {
 
 TEST(Hello, IsFollowedByADatabaseThatMustBeThere) {
     const auto failure = judge_hello(
-        {greeting("standalone", "master"), error_reply("ERR DB index is out of range")}, false
+        {greeting("standalone", "master"), error_reply("ERR DB index is out of range")},
+        redis_role::server
     );
     EXPECT_EQ(failure.code, errc::bad_config);
     EXPECT_EQ(failure.text, "ERR DB index is out of range");
 }
 
 TEST(Hello, IsAMap) {
-    EXPECT_EQ(judge_hello({}, false).code, errc::wrong_server);
+    EXPECT_EQ(judge_hello({}, redis_role::server).code, errc::wrong_server);
     EXPECT_EQ(judged(redis_value()), errc::wrong_server);
     EXPECT_EQ(judged(text_reply("HTTP/1.1 400 Bad Request")), errc::wrong_server);
     EXPECT_EQ(judged(number_reply(3)), errc::wrong_server);
-    EXPECT_EQ(judged(array_reply({}), true), errc::wrong_server) << "it does not say what it is";
+    EXPECT_EQ(judged(array_reply({}), redis_role::sentinel), errc::wrong_server)
+        << "it does not say what it is";
     EXPECT_FALSE(judged(texts_reply({"mode"}))) << "a key without a value says nothing";
 }
 

@@ -99,7 +99,7 @@ TEST(RedisExamination, FindsFailOversWeakUnlessEachReplicaIsWaitedFor) {
             [=](auto& each) {
                 each.facts.replicas = replicas;
                 each.min_replicas = waits;
-                each.sentinels = sentinels;
+                each.fails_over = sentinels;
             },
             "fail-over"
         );

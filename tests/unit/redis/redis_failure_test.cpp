@@ -29,9 +29,7 @@ constexpr refusal_case refusal_cases[] = {
     {"READONLY You can't write against a read only replica.", errc::read_only_server},
     {"MISCONF Redis is configured to save RDB snapshots", errc::not_writable},
     {"NOREPLICAS Not enough good replicas to write.", errc::not_enough_replicas},
-    {"MOVED 3999 127.0.0.1:6381", errc::wrong_server},
     {"CROSSSLOT Keys in request don't hash to the same slot", errc::wrong_server},
-    {"CLUSTERDOWN The cluster is down", errc::wrong_server},
     {"ERR unknown command 'HELLO', with args beginning with: '3'", errc::wrong_server},
     {"NOPROTO unsupported protocol version", errc::wrong_server},
     {"WRONGTYPE Operation against a key", errc::not_a_store},
@@ -47,6 +45,17 @@ TEST(RedisFailure, OfARefusalThatNobodyKnowsIsThatTheStoreIsUnavailable) {
     for (const char* unknown :
          {"", "ERR", "ERR something else", "BUSYGROUP Consumer Group name", "noauth", " NOAUTH"})
         EXPECT_EQ(meaning_of_refusal(unknown), errc::store_unavailable) << unknown;
+}
+
+TEST(RedisFailure, OfAClusterThatChangesIsThatTheStoreIsUnavailable) {
+    for (const char* each :
+         {"MOVED 3999 127.0.0.1:6381",
+          "ASK 3999 127.0.0.1:6381",
+          "TRYAGAIN Multiple keys request during rehashing of slot",
+          "CLUSTERDOWN The cluster is down"}) {
+        EXPECT_EQ(meaning_of_refusal(each), errc::store_unavailable) << each;
+        EXPECT_EQ(is_moved(each), std::string_view(each).starts_with("MOVED")) << each;
+    }
 }
 
 TEST(RedisFailure, HasARemedyOfItsOwnForEachMeaning) {

@@ -39,7 +39,7 @@ protected:
             wire_settings one;
             one.host = "127.0.0.1";
             one.port = each.port();
-            one.sentinel = true;
+            one.role = redis_role::sentinel;
             one.connect_max = 1s;
             all.push_back(one);
         }

@@ -55,6 +55,10 @@ public:
     std::vector<redis_address> sentinels;
     std::string primary_name;  ///< The sentinels' name for it.
 
+    /// Any nodes of a Redis Cluster. If there are some, the server is the one that has the slot of
+    /// the prefix by now, and `server` is not used. All keys of a store lie in one slot.
+    std::vector<redis_address> cluster;
+
     unsigned database = 0;
 
     /// The user to log in as; empty: the server's `default` user.
@@ -93,7 +97,7 @@ public:
 
     bool tls = false;
     /// The name that the server's certificate must have; empty: `server.host`, or the host that
-    /// the sentinels name.
+    /// the sentinels or the cluster name.
     std::string tls_name;
     /// The authorities to trust (PEM); empty: those that the system trusts. The server's
     /// certificate must have the name above.

@@ -42,13 +42,13 @@ judge_greeting(const std::vector<redis_value>& replies, const wire_settings& set
     const std::size_t musts = settings.database != 0 ? 2 : 1;
     if (judged.size() > musts)
         judged.resize(musts);  // The rest are wishes: an old server does not know them.
-    auto failure = judge_hello(judged, settings.sentinel);
+    auto failure = judge_hello(judged, settings.role);
     // An old server repeats some of what it does not know, and that may be a part of a password.
     failure.text.resize(std::min(failure.text.size(), failure.text.find(", with args")));
     return failure;
 }
 
-redis_failure judge_hello(const std::vector<redis_value>& replies, bool sentinel) {
+redis_failure judge_hello(const std::vector<redis_value>& replies, redis_role wanted) {
     for (const auto& each : replies) {
         if (each.type == redis_value::kind::error)
             return {meaning_of_refusal(each.text), each.text};
@@ -57,13 +57,17 @@ redis_failure judge_hello(const std::vector<redis_value>& replies, bool sentinel
         return {errc::wrong_server, "it does not greet as a Redis server does"};
     const auto& hello = replies.front();
     const auto mode = field(hello, "mode");
-    if (mode == "cluster")
-        return {errc::wrong_server, "it is part of a Redis Cluster"};
+    const bool cluster = wanted == redis_role::node;
+    const bool sentinel = wanted == redis_role::sentinel;
+    if (!cluster && mode == "cluster")
+        return {errc::wrong_server, "it is part of a Redis Cluster: name it with redis+cluster://"};
+    if (cluster && mode != "cluster")
+        return {errc::wrong_server, "it is no part of a Redis Cluster: name it with redis://"};
     if (sentinel && mode != "sentinel")
         return {errc::wrong_server, "it is no sentinel"};
     if (!sentinel && mode == "sentinel")
         return {errc::wrong_server, "it is a sentinel: name it with redis+sentinel://"};
-    if (!sentinel && field(hello, "role") == "replica")
+    if (!sentinel && !cluster && field(hello, "role") == "replica")
         return {errc::read_only_server, "it is a replica"};
     return {};
 }

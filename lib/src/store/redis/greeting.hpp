@@ -15,6 +15,12 @@
 
 namespace mortise::store_detail {
 
+enum class redis_role : std::uint8_t {
+    server,    ///< With data, and writable.
+    sentinel,  ///< No store.
+    node,      ///< Of a cluster; perhaps a replica.
+};
+
 /// Where a wire leads, and how it connects.
 struct wire_settings {
     wire_settings() = default;
@@ -33,7 +39,7 @@ struct wire_settings {
     std::filesystem::path certificate_file;
     std::filesystem::path key_file;
     std::chrono::milliseconds connect_max{5'000};
-    bool sentinel = false;  ///< The server must be a sentinel, which is not a store.
+    redis_role role = redis_role::server;  ///< What the server must be.
 };
 
 /// The first commands on a connection: RESP3, the login, the name of the client, and the database.
@@ -46,8 +52,8 @@ judge_greeting(const std::vector<redis_value>& replies, const wire_settings& set
 /// Judges a server by its replies to a greeting (`HELLO 3`) and perhaps to the choice of a database
 /// (`SELECT`): what is wrong with the server, or no code if nothing is.
 ///
-/// @param sentinel whether the server must be a sentinel; otherwise it must be one with data.
-redis_failure judge_hello(const std::vector<redis_value>& replies, bool sentinel);
+/// @param wanted what the server must be.
+redis_failure judge_hello(const std::vector<redis_value>& replies, redis_role wanted);
 
 /// Whether a push confirms that a channel is subscribed to, or no longer.
 bool confirms_subscription(const redis_value& push) noexcept;

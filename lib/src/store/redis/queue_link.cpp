@@ -158,9 +158,9 @@ asio::awaitable<result<resumed>> queue_link::prove() {
     co_return reply;
 }
 
-// A store that is not here may be one of format 1.
+// A store that is not here may be one of format 1, which no cluster can have.
 asio::awaitable<result<redis_value>> queue_link::resume_session() {
-    for (bool looked = false;; looked = true) {
+    for (bool looked = settings().cluster;; looked = true) {
         auto keys = keys_.all(session_name());
         auto arguments = resume_arguments(looked);
         auto resuming = evaluate(

@@ -61,7 +61,7 @@ public:
           quarantine_(!config.assume_new) {
         examined_.name = link_->name();
         examined_.tls = config.tls;
-        examined_.sentinels = !config.sentinels.empty();
+        examined_.fails_over = !config.sentinels.empty() || !config.cluster.empty();
         examined_.min_replicas = config.min_replicas;
         examined_.longest_ttl = config.longest_ttl;
     }

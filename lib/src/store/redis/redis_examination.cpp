@@ -112,7 +112,7 @@ store_finding judge_fail_over(const redis_examination& at) {
             "The server does not tell whether it has replicas: a fail-over may give a lock to two."
         );
     }
-    if (replicas == 0 && !at.sentinels) {
+    if (replicas == 0 && !at.fails_over) {
         return finding(
             verdict::holds,
             "fail-over",
@@ -206,7 +206,7 @@ void add_single_key(std::vector<store_finding>& found, const redis_examination& 
             "There are none: no fence can be used. Ask for them (tokens=1)."
         ));
     }
-    if (at.facts.replicas != 0 || at.sentinels) {
+    if (at.facts.replicas != 0 || at.fails_over) {
         found.push_back(finding(
             verdict::weak,
             "fail-over",
@@ -230,7 +230,7 @@ std::vector<store_finding> redis_examination::findings() const {
     found.push_back(judge_durability(facts));
     found.push_back(judge_tokens(facts));
     found.push_back(judge_fail_over(*this));
-    if (facts.replicas != 0 || sentinels)
+    if (facts.replicas != 0 || fails_over)
         found.push_back(judge_partition(*this));
     if (has_session)
         found.push_back(judge_flush(facts));

@@ -19,7 +19,7 @@ struct redis_examination {
     std::string name;  ///< The name of the server in messages.
     server_facts facts;
     bool tls = false;
-    bool sentinels = false;
+    bool fails_over = false;   ///< Sentinels or a cluster promote a replica.
     bool has_session = false;  ///< Whether `facts.flush_is_heard` was tried.
     unsigned min_replicas = 0;
     std::chrono::milliseconds longest_ttl{0};     ///< The longest TTL by our settings.

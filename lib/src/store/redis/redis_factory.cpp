@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mortise/store/redis.hpp"
+#include "store/redis/cluster_wire.hpp"
 #include "store/redis/redis_examination.hpp"
 #include "store/redis/redis_scripts.hpp"
 #include "store/redis/redis_stores.hpp"
 #include "store/redis/sentinel_circle.hpp"
 #include "store/redis/single_key_values.hpp"
 #include "store/redis/socket_wire.hpp"
+#include "store/redis/store_keys.hpp"
 #include "store/store_domain.hpp"
 
 #include <algorithm>
@@ -17,6 +19,11 @@
 
 namespace mortise {
 namespace {
+
+std::string prefix_of(const redis_store_config& config) {
+    const bool none = config.prefix.empty() && config.form == redis_form::queue;
+    return none ? "mortise:" : config.prefix;
+}
 
 [[noreturn]] void refuse(std::string value, std::string remedy) {
     throw error(errc::bad_config, std::move(value), std::move(remedy));
@@ -43,7 +50,13 @@ void check_place(const redis_store_config& config) {
         refuse("unix_socket", "leave it out: sentinels name a host and a port");
     if (!path.empty() && config.tls)
         refuse("unix_socket", "leave TLS out: nobody listens between two processes of a host");
-    if (path.empty() && config.sentinels.empty())
+    if (!config.cluster.empty() && !(path.empty() && config.sentinels.empty()))
+        refuse(
+            "cluster", "leave the sentinels, or the socket, out: the nodes tell which has a slot"
+        );
+    if (!config.cluster.empty() && config.database != 0)
+        refuse("database", "leave it out: a cluster has no other than 0");
+    if (path.empty() && config.sentinels.empty() && config.cluster.empty())
         check_address(config.server);
 }
 
@@ -55,6 +68,8 @@ void check_client_name(const std::string& name) {
 }
 
 void check_single_key(const redis_store_config& config) {
+    if (!config.cluster.empty())
+        refuse("form", "use the queue form: the keys of this one lie in many slots of a cluster");
     if (config.min_replicas != 0)
         refuse("min_replicas", "leave it out: only the queue form waits for replicas");
     if (config.assume_new)
@@ -76,8 +91,10 @@ void check(const redis_store_config& config) {
     if (config.form == redis_form::single_key)
         check_single_key(config);
     check_place(config);
-    for (const auto& each : config.sentinels)
-        check_address(each);
+    for (const auto* const places : {&config.sentinels, &config.cluster}) {
+        for (const auto& each : *places)
+            check_address(each);
+    }
     if (!config.sentinels.empty() && config.primary_name.empty())
         refuse("primary_name = \"\"", "say what the sentinels call the primary");
     if (config.certificate_file.empty() != config.key_file.empty())
@@ -102,6 +119,7 @@ void check(const redis_store_config& config) {
     check_login("sentinel_user", config.sentinel_user, config.sentinel_password);
 }
 
+using store_detail::cluster_settings;
 using store_detail::sentinel_settings;
 using store_detail::wire_settings;
 
@@ -140,14 +158,25 @@ sentinel_settings sentinel_settings_of(const redis_store_config& config) {
         sentinel.login.user = config.sentinel_user;
         sentinel.login.password = config.sentinel_password;
         sentinel.ask_login = nullptr;
-        sentinel.sentinel = true;
+        sentinel.role = store_detail::redis_role::sentinel;
         sentinel.connect_max = config.connect_max / 2;
         all.sentinels.push_back(std::move(sentinel));
     }
     return all;
 }
 
+cluster_settings cluster_settings_of(const redis_store_config& config) {
+    cluster_settings all;
+    all.node = wire_settings_of(config);
+    all.node.role = store_detail::redis_role::node;
+    all.key = store_detail::store_keys(prefix_of(config)).of("s");
+    all.known = std::make_shared<store_detail::cluster_nodes>(config.cluster);
+    return all;
+}
+
 std::string name_of(const redis_store_config& config) {
+    if (!config.cluster.empty())
+        return "the cluster of " + store_detail::text_of(config.cluster.front());
     if (!config.sentinels.empty())
         return config.primary_name + " by sentinels";
     if (!config.unix_socket.empty())
@@ -168,7 +197,7 @@ std::unique_ptr<store> make_single_key(
     store_detail::redis_examination known;
     known.name = settings.name;
     known.tls = config.tls;
-    known.sentinels = !config.sentinels.empty();
+    known.fails_over = !config.sentinels.empty();
     known.single_key = true;
     known.tokens = config.tokens;
     return store_detail::make_single_key_store(
@@ -183,7 +212,8 @@ store_detail::make_redis_store(const redis_store_config& config, redis_wire_fact
     check(config);
     link_settings settings;
     const bool single_key = config.form == redis_form::single_key;
-    settings.prefix = config.prefix.empty() && !single_key ? "mortise:" : config.prefix;
+    settings.prefix = prefix_of(config);
+    settings.cluster = !config.cluster.empty();
     settings.domain = config.domain;
     settings.accepted.eviction = config.allow_eviction;
     settings.accepted.unseen_restarts = config.allow_unseen_restarts;
@@ -201,6 +231,12 @@ std::unique_ptr<store> make_redis_store(redis_store_config config) {
     if (!config.sentinels.empty()) {
         auto wires = [settings = sentinel_settings_of(config)](const asio::any_io_executor& strand
                      ) { return store_detail::make_sentinel_wire(strand, settings); };
+        return store_detail::make_redis_store(config, std::move(wires));
+    }
+    if (!config.cluster.empty()) {
+        auto wires = [settings = cluster_settings_of(config)](const asio::any_io_executor& strand) {
+            return store_detail::make_cluster_wire(strand, settings);
+        };
         return store_detail::make_redis_store(config, std::move(wires));
     }
     auto wires = [settings = wire_settings_of(config)](const asio::any_io_executor& strand) {

@@ -23,9 +23,7 @@ constexpr refusal refusals[] = {
     {"READONLY", errc::read_only_server},
     {"MISCONF", errc::not_writable},
     {"NOREPLICAS", errc::not_enough_replicas},
-    {"MOVED", errc::wrong_server},
     {"CROSSSLOT", errc::wrong_server},
-    {"CLUSTERDOWN", errc::wrong_server},
     {"ERR unknown command", errc::wrong_server},
     {"NOPROTO", errc::wrong_server},
     {"WRONGTYPE", errc::not_a_store},
@@ -47,7 +45,8 @@ constexpr remedy remedies[] = {
     {errc::read_only_server, "name the primary, or sentinels that know it"},
     {errc::not_writable, "see why the server cannot save its data; its log says so"},
     {errc::not_enough_replicas, "see why replicas do not follow, or ask for fewer (min_replicas)"},
-    {errc::wrong_server, "name a Redis server of version 6 or newer that is not part of a cluster"},
+    {errc::wrong_server,
+     "name a Redis server of version 6 or newer; nodes of a cluster by redis+cluster://"},
     {errc::not_a_store, "give mortise a prefix of its own (prefix=...)"},
     {errc::untrusted_server,
      "name the host as its certificate does, or that name (tls_name=...), and the authority "
@@ -69,6 +68,10 @@ errc meaning_of_refusal(std::string_view message) noexcept {
             return each.meaning;
     }
     return errc::store_unavailable;
+}
+
+bool is_moved(std::string_view message) noexcept {
+    return message.starts_with("MOVED ");
 }
 
 bool refuses_user(errc meaning) noexcept {

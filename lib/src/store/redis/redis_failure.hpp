@@ -21,6 +21,8 @@ struct redis_failure {
 
 /// The meaning for a store of an error from a server, by the words that it begins with.
 errc meaning_of_refusal(std::string_view message) noexcept;
+/// Whether a node of a cluster says that another one has the key.
+bool is_moved(std::string_view message) noexcept;
 /// Whether a refusal of this meaning lasts: the command is forbidden to this user, or to all
 /// (renamed).
 bool refuses_user(errc meaning) noexcept;

@@ -127,8 +127,9 @@ asio::awaitable<redis_failure> redis_link::learn_facts() {
 error_code redis_link::refused(const wire_ptr& wire, const redis_value& reply) {
     const redis_failure failure{meaning_of_refusal(reply.text), reply.text};
     const auto why = failure.code;
-    if (why == errc::read_only_server && wire == newest_wire())
-        leave_server(failure);  // No longer the primary: another server may be.
+    const bool elsewhere = why == errc::read_only_server || is_moved(reply.text);
+    if (elsewhere && wire == newest_wire())
+        leave_server(failure);  // Another server is the primary, or has the slot.
     else if (why == errc::not_enough_replicas && wire == newest_wire())
         lacks_replicas(failure);
     else

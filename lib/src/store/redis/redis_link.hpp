@@ -31,6 +31,7 @@ struct link_settings {
     std::string domain;  ///< The one wanted; empty: that of the store, or one made from its id.
     accepted_risks accepted;
     bool assume_new = false;
+    bool cluster = false;  ///< Its servers are nodes of a cluster.
     std::chrono::milliseconds longest_ttl{5'000};
     unsigned min_replicas = 0;
     std::chrono::milliseconds connect_max{5'000};
@@ -106,8 +107,9 @@ protected:
     error_code remember(const redis_failure& why);
     /// Drops the connection. The session goes on with another, which may lead to another server.
     void leave_server(const redis_failure& why);
-    /// Remembers a refusal, and leaves a server that is no longer the primary, or that has refused
-    /// writes for a TTL because it has too few replicas: it may have been cut off.
+    /// Remembers a refusal, and leaves a server that is no longer the primary, that no longer has
+    /// the slot of the store, or that has refused writes for a TTL because it has too few replicas:
+    /// it may have been cut off.
     /// @return the meaning of the refusal.
     error_code refused(const wire_ptr& wire, const redis_value& reply);
     /// The server has carried out a write of the session.

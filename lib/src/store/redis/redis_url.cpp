@@ -49,9 +49,21 @@ void read_server(redis_store_config& config, const store_url& url) {
     const auto server = server_url::parse(url, server_port);
     read_login(config, server, url);
     if (server.places.size() != 1)
-        url.refuse("name one server; several of them are sentinels: redis+sentinel://");
+        url.refuse(
+            "name one server; several of them are sentinels (redis+sentinel://) or a cluster "
+            "(redis+cluster://)"
+        );
     config.server = {server.places.front().host, server.places.front().port};
     config.database = database_in(server.path, url);
+}
+
+void read_cluster(redis_store_config& config, const store_url& url) {
+    const auto server = server_url::parse(url, server_port);
+    read_login(config, server, url);
+    for (const auto& each : server.places)
+        config.cluster.emplace_back(each.host, each.port);
+    if (database_in(server.path, url) != 0)
+        url.refuse("leave the database out: a cluster has no other than 0");
 }
 
 void read_socket(redis_store_config& config, const store_url& url) {
@@ -83,11 +95,13 @@ void read_sentinels(redis_store_config& config, const store_url& url) {
 
 bool is_redis_scheme(std::string_view scheme) noexcept {
     return scheme == "redis" || scheme == "rediss" || scheme == "redis+sentinel" ||
-           scheme == "rediss+sentinel" || scheme == "redis+unix";
+           scheme == "rediss+sentinel" || scheme == "redis+cluster" || scheme == "rediss+cluster" ||
+           scheme == "redis+unix";
 }
 
 redis_store_config redis_config_of(const store_url& url) {
     const bool by_sentinels = url.scheme.ends_with("+sentinel");
+    const bool by_cluster = url.scheme.ends_with("+cluster");
     const bool by_socket = url.scheme.ends_with("+unix");
     redis_store_config config;
     config.tls = url.scheme.starts_with("rediss");
@@ -118,7 +132,7 @@ redis_store_config redis_config_of(const store_url& url) {
         read_sentinels(config, url);
     } else {
         url.allow_options(options, of_tls);
-        read_server(config, url);
+        by_cluster ? read_cluster(config, url) : read_server(config, url);
     }
     config.form = form_in(url);
     config.tokens = url.flag("tokens");
@@ -163,5 +177,6 @@ std::unique_ptr<mortise::store> open_redis(const mortise::store_url& url) {
 
 constinit const mortise::store_detail::store_opener mortise_redis_opener{
     &mortise::store_detail::is_redis_scheme,
-    "redis://HOST, rediss://HOST, redis+unix:///PATH, redis+sentinel://HOST,.../NAME",
+    "redis://HOST, rediss://HOST, redis+unix:///PATH, redis+sentinel://HOST,.../NAME, "
+    "redis+cluster://HOST,...",
     &open_redis};

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSL-1.0
+// A store lies in one slot of a cluster: its clients find the node that has it, and follow it.
+#include "store/redis/cluster_wire.hpp"
+#include "support/eventually.hpp"
+#include "support/redis_cluster.hpp"
+#include "support/redis_parties.hpp"
+#include "support/redis_user.hpp"
+#include "unit/redis/reply_samples.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+namespace mortise::test::redis_cluster_test {
+namespace {
+
+using namespace std::chrono_literals;
+
+using store_detail::cluster_nodes;
+using store_detail::parse_moved;
+using store_detail::text_of;
+
+TEST(ParseMoved, FindsThePlace) {
+    const auto place = parse_moved("MOVED 3999 10.0.0.7:6381", "here");
+    ASSERT_TRUE(place);
+    EXPECT_EQ(text_of(*place), "10.0.0.7:6381");
+    EXPECT_EQ(text_of(parse_moved("MOVED 1 ::1:6381", "here").value()), "::1:6381");
+    EXPECT_EQ(text_of(parse_moved("MOVED 1 :6381", "here").value()), "here:6381");
+    EXPECT_EQ(text_of(parse_moved("MOVED 1 ?:6381", "here").value()), "here:6381");
+}
+
+TEST(ParseMoved, FindsNoneWhereNoneIsNamed) {
+    for (const char* const each :
+         {"",
+          "MOVED",
+          "MOVED ",
+          "MOVED 1 a",
+          "MOVED 1 a:",
+          "MOVED 1 a:0",
+          "MOVED 1 a:65536",
+          "MOVED 1 a:1x",
+          "ASK 1 a:1",
+          "ERR MOVED 1 a:1"})
+        EXPECT_FALSE(parse_moved(each, "here")) << each;
+}
+
+TEST(ClusterNodes, AreTriedInTheOrderOfWhatIsKnown) {
+    cluster_nodes nodes({{"a", 1}, {"b", 2}});
+    EXPECT_EQ(text_of(nodes.first()), "a:1");
+    nodes.pass_by();
+    EXPECT_EQ(text_of(nodes.first()), "b:2");
+    nodes.prefer({"c", 3});
+    EXPECT_EQ(text_of(nodes.first()), "c:3");
+    nodes.prefer({"a", 1});
+    EXPECT_EQ(text_of(nodes.first()), "a:1");
+    EXPECT_EQ(nodes.count(), 3u);
+}
+
+TEST(ClusterNodes, AreLearnedFromTheRangesOfSlots) {
+    const auto node = [](const std::string& host, std::int64_t port) {
+        return array_reply({text_reply(host), number_reply(port), text_reply("id")});
+    };
+    const auto range = array_reply(
+        {number_reply(0), number_reply(5), node("b", 2), node("", 3), node("d", 0), text_reply("?")}
+    );
+    cluster_nodes nodes({{"a", 1}});
+    nodes.learn(array_reply({range, range, text_reply("?"), array_reply({})}), "a");
+    EXPECT_EQ(nodes.count(), 3u);
+    nodes.pass_by();
+    EXPECT_EQ(text_of(nodes.first()), "b:2");
+    nodes.pass_by();
+    EXPECT_EQ(text_of(nodes.first()), "a:3");
+    nodes.learn(store_detail::redis_value(), "a");
+    EXPECT_EQ(nodes.count(), 3u);
+}
+
+redis_store_config at(std::initializer_list<std::uint16_t> ports) {
+    redis_store_config config;
+    for (const auto port : ports)
+        config.cluster.emplace_back("127.0.0.1", port);
+    config.assume_new = true;
+    config.longest_ttl = redis_user::usual_ttl;
+    return config;
+}
+
+const std::string key_of_store = store_key("s");
+
+TEST(RedisCluster, AnyNodeLeadsToTheOneThatHasTheStore) {
+    redis_cluster cluster;
+    const auto owner = cluster.owner_of(key_of_store);
+    const port_reservation nobody;
+    redis_user alice(at({cluster.node(cluster.other_than(owner)).port()}));
+    redis_user bob(at({nobody.port(), cluster.node(owner).port()}));
+    auto held = alice.acquire("door");
+    ASSERT_FALSE(held.code) << alice.explain();
+    auto asked = bob.ask("door");
+    auto admin = cluster.node(owner).connect();
+    EXPECT_TRUE(eventually([&] { return parties_at(admin, "door") == 2; }));
+    EXPECT_FALSE(alice.release(held.held));
+    auto got = outcome_of(asked);
+    ASSERT_FALSE(got.code) << bob.explain();
+    EXPECT_GT(got.held.token().value, held.held.token().value);
+    EXPECT_FALSE(bob.release(got.held));
+}
+
+TEST(RedisCluster, ASlotThatMovesIsFollowedWithItsLocks) {
+    constexpr auto ttl = 4'000ms;
+    redis_cluster cluster;
+    const auto owner = cluster.owner_of(key_of_store);
+    const auto next = cluster.other_than(owner);
+    redis_user alice(at({cluster.node(owner).port()}), ttl);
+    redis_user bob(at({cluster.node(owner).port()}), ttl);
+    auto held = alice.acquire("door");
+    ASSERT_FALSE(held.code) << alice.explain();
+    EXPECT_FALSE(bob.acquire("window").code) << bob.explain();
+    cluster.begin_to_move(key_of_store, next);
+    auto asked = bob.ask("door");
+    // The cluster refuses the script, whole, and bob asks again.
+    EXPECT_TRUE(eventually([&] {
+        const auto text = bob.explain();
+        return text.find("TRYAGAIN") != std::string::npos || text.find("ASK") != std::string::npos;
+    })) << bob.explain();
+    cluster.end_moving(key_of_store, next);
+    EXPECT_EQ(cluster.owner_of(key_of_store), next);
+    auto admin = cluster.node(next).connect();
+    EXPECT_TRUE(eventually([&] { return parties_at(admin, "door") == 2; })) << bob.explain();
+    EXPECT_TRUE(eventually([&] { return held.held.held(); })) << alice.explain();
+    EXPECT_FALSE(alice.release(held.held)) << alice.explain();
+    auto got = outcome_of(asked);
+    ASSERT_FALSE(got.code) << bob.explain();
+    EXPECT_GT(got.held.token().value, held.held.token().value);
+}
+
+TEST(RedisCluster, AReplicaThatTakesOverIsFoundAndNobodyElseGetsTheLock) {
+    constexpr auto ttl = 10'000ms;
+    redis_cluster cluster(redis_cluster::replicas::one_each);
+    const auto owner = cluster.owner_of(key_of_store);
+    redis_user alice(at({cluster.node(owner).port()}), ttl);
+    auto held = alice.acquire("door");
+    ASSERT_FALSE(held.code) << alice.explain();
+    auto before = cluster.node(owner).connect();
+    before.command({"SET", store_key("probe"), "1"});
+    EXPECT_EQ(before.command({"WAIT", "1", "10000"}).number, 1) << "it has the lock, too";
+    cluster.node(owner).kill();
+    const auto next = cluster.wait_for_other_owner(key_of_store, owner);
+    redis_user bob(at({cluster.node(owner).port(), cluster.node(next).port()}), ttl);
+    EXPECT_EQ(bob.acquire("door", 2s).code, errc::quarantined) << bob.explain();
+    EXPECT_TRUE(eventually([&] { return held.held.held(); })) << alice.explain();
+    EXPECT_FALSE(alice.release(held.held)) << alice.explain();
+}
+
+TEST(RedisCluster, IsNamedAsSuchAndNothingElseIs) {
+    redis_cluster cluster;
+    redis_user plain(cluster.node(0).port());
+    EXPECT_EQ(plain.acquire("door", 0ms).code, errc::wrong_server);
+    EXPECT_NE(plain.explain().find("redis+cluster://"), std::string::npos) << plain.explain();
+    redis_server alone;
+    redis_user user(at({alone.port()}));
+    EXPECT_EQ(user.acquire("door", 0ms).code, errc::wrong_server);
+    EXPECT_NE(user.explain().find("no part of a Redis Cluster"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace mortise::test::redis_cluster_test
