@@ -118,6 +118,17 @@ public:
         co_return reply;
     }
 
+    asio::awaitable<released_and_asked>
+    release_and_request(grant held, lock_request request) override {
+        if (line_->cut)
+            co_return released_and_asked(errc::store_unavailable);
+        auto asking = inner_->release_and_request(std::move(held), std::move(request));
+        const auto both = co_await std::move(asking);
+        if (line_->loses_this_reply())
+            co_return released_and_asked(errc::outcome_unknown);
+        co_return both;
+    }
+
     asio::awaitable<result<token_range>> draw(grant held) override {
         if (line_->cut)
             co_return errc::store_unavailable;

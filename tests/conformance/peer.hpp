@@ -79,8 +79,10 @@ public:
     /// Lets go of the store as if the client's object had been destroyed without a farewell.
     void drop();
 
-private:
+    /// A request with the next id.
     lock_request wish_for(std::string name, const manner& how);
+
+private:
     void on_store_event(const store_event& notice) noexcept override;
 
     store_harness& harness_;

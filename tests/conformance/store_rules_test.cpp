@@ -37,6 +37,7 @@ enum class pushes : std::uint8_t { answers, hints };
 struct walk_limits {
     bool hold_max = true;
     bool draws_when_contended = true;
+    bool release_and_request = true;  ///< In one step.
 };
 
 /// The record of a walk, in words.
@@ -271,11 +272,28 @@ private:
             held.token = entry.token;
             if (random_.pick(8) == 0)
                 held.token.value += 1u << fencing_token::sequence_bits;
+            if (random_.pick(3) == 0)
+                co_return co_await release_and_ask(who, std::move(held));
             auto releasing = peers_[who]->port().release(held);
             const auto released = co_await std::move(releasing);
             say("releases: " + std::to_string(released.value()));
             co_return;
         }
+    }
+
+    asio::awaitable<void> release_and_ask(unsigned who, grant held) {
+        peer::manner how;
+        how.mode = random_.pick(4) == 0 ? lock_mode::shared() : lock_mode::exclusive();
+        how.queue = random_.pick(4) != 0;
+        const auto wish = peers_[who]->wish_for(held.name, how);
+        judge_.know(who, wish.id, how.mode);
+        requests_.push_back({who, wish.id, wish.name});
+        auto& port = peers_[who]->port();
+        auto turning = limits_.release_and_request
+                           ? port.release_and_request(std::move(held), wish)
+                           : port.store::release_and_request(std::move(held), wish);
+        const auto both = co_await std::move(turning);
+        say("releases: " + std::to_string(*both.released) + ", asks: " + text_of(both.asked));
     }
 
     asio::awaitable<void> withdraw(unsigned who) {
@@ -487,7 +505,9 @@ void expect_the_same(harness_factory make, std::uint64_t seed, wishes of) {
     const auto other = make();
     const auto how = other->pushes_are_hints() ? pushes::hints : pushes::answers;
     walk_limits limits;
-    limits.hold_max = other->make_store()->traits().hold_max;
+    const auto traits = other->make_store()->traits();
+    limits.hold_max = traits.hold_max;
+    limits.release_and_request = traits.release_and_request;
     limits.draws_when_contended = other->draws_when_contended();
     const auto wanted = walked(memory, seed, of, how, limits);
     const auto found = walked(*other, seed, of, how, limits, &wanted);

@@ -114,6 +114,15 @@ public:
             set_number(*view, number);
         co_return view;
     }
+    asio::awaitable<released_and_asked>
+    release_and_request(grant held, lock_request request) override {
+        half& to = halves_[half_of(held.name)];
+        auto asking = to.at->release_and_request(std::move(held), std::move(request));
+        auto both = co_await std::move(asking);
+        if (both.asked)
+            both.asked->number = to.number;
+        co_return both;
+    }
     asio::awaitable<result<token_range>> draw(grant held) override {
         return server_of(held.name).draw(held);
     }

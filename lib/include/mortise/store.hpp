@@ -109,6 +109,12 @@ public:
     /// @par Errors as `withdraw`.
     virtual asio::awaitable<result<bool>> release(grant held) = 0;
 
+    /// `release`, and then `request` for the same lock by the same session. One command or
+    /// transaction if the traits say so: then a grant that the release gives is told as contended
+    /// already. Otherwise the two calls, one after the other.
+    virtual asio::awaitable<released_and_asked>
+    release_and_request(grant held, lock_request request);
+
     /// Proves, by a write, that the session of that number and its grants live at the store; reaps
     /// sessions and grants that have expired, or as many of them as do not hold others up: then
     /// `next_deadline` is at once.

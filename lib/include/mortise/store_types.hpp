@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace mortise {
@@ -65,7 +66,9 @@ struct store_traits {
     bool remote = false;
     /// If it may have forgotten grants, makes no new ones before the longest TTL has passed.
     bool quarantine = true;
-    bool records = true;                   ///< Records broken locks, and tells watchers of changes.
+    bool records = true;  ///< Records broken locks, and tells watchers of changes.
+    /// `store::release_and_request` is one step. If not, the client makes the two calls itself.
+    bool release_and_request = false;
     bool counts = true;                    ///< Heartbeats tell how many entries the session has.
     std::chrono::milliseconds ttl_min{0};  ///< Smallest TTL of a session.
     std::chrono::milliseconds ttl_max{0};  ///< Largest TTL of a session.
@@ -154,6 +157,18 @@ struct grant {
     request_id id = 0;
     std::string name;
     fencing_token token;
+};
+
+/// The outcomes of `store::release_and_request`: each as its own call would report it.
+struct released_and_asked {
+    released_and_asked() = default;
+    released_and_asked(result<bool> first, result<answer> second)
+        : released(std::move(first)), asked(std::move(second)) {}
+    /// Both failed, or what happened is unknown.
+    explicit released_and_asked(error_code why) : released(why), asked(why) {}
+
+    result<bool> released;
+    result<answer> asked;
 };
 
 /// Consecutive tokens that belong to one grant: `first`, `first + 1`, and so on.

@@ -1,7 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mortise/store.hpp"
 
+#include <utility>
+
 namespace mortise {
+
+asio::awaitable<released_and_asked> store::release_and_request(grant held, lock_request request) {
+    released_and_asked both;
+    auto releasing = release(std::move(held));
+    both.released = co_await std::move(releasing);
+    auto asking = this->request(std::move(request));
+    both.asked = co_await std::move(asking);
+    co_return both;
+}
 
 asio::awaitable<result<std::vector<break_record>>> store::breaks(std::string, std::size_t) {
     co_return error_code(errc::unsupported);

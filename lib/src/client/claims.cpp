@@ -18,20 +18,28 @@ grant claims::grant_of(const claim& claim) {
     return at_store;
 }
 
-void claims::start(const claim_ptr& claim, const std::shared_ptr<release_op>& releasing) {
+bool claims::enter(const claim_ptr& claim) {
     if (claim->fsm.finished())
-        return;  // It was cancelled before this task ran.
-    if (context_.stopping())
-        return stop(claim, errc::client_stopped);
+        return false;  // It was cancelled before this task ran.
+    if (context_.stopping()) {
+        stop(claim, errc::client_stopped);
+        return false;
+    }
     claim->order = core_.sessions.next_order();
     idle_.emplace(claim->order, claim);
-    const bool again = releasing && releasing->released_claim->lock_name() == claim->lock_name() &&
-                       releasing->released_claim->contended;
     if (own_.keeper.opens_later() && claim->queues)
-        return;  // The next opening has its timer; a waiter that joins does not hasten it.
+        return false;  // The next opening has its timer; a waiter that joins does not hasten it.
     if (!own_.keeper.open())
         own_.keeper.need();
-    else if (again && !releasing->answered)
+    return own_.keeper.open();
+}
+
+void claims::start(const claim_ptr& claim, const std::shared_ptr<release_op>& releasing) {
+    if (!enter(claim))
+        return;
+    const bool again = releasing && releasing->released_claim->lock_name() == claim->lock_name() &&
+                       releasing->released_claim->contended;
+    if (again && !releasing->answered)
         releasing->behind.push_back(claim);
     else
         drive(claim, claim->fsm.session_ready());
@@ -121,8 +129,13 @@ void claims::drive(const claim_ptr& claim, action next) {
 }
 
 void claims::send_request(const claim_ptr& claim) {
-    // A claim sends a second request only if a look found nothing of the first at the store. The
-    // new one has another id, so that a late push for the old one is ignored.
+    note_sending(claim);
+    context_.spawn(run_request(context_.keep(), claim));
+}
+
+// A claim sends a second request only if a look found nothing of the first at the store. The new
+// one has another id, so that a late push for the old one is ignored.
+void claims::note_sending(const claim_ptr& claim) {
     if (claim->id == 0)
         idle_.erase(claim->order);
     else
@@ -132,29 +145,47 @@ void claims::send_request(const claim_ptr& claim) {
     claim->seen_at = {};
     claim->sent = context_.now();
     claim->asked_again = false;
-    context_.spawn(run_request(context_.keep(), claim));
+}
+
+claims::sent_request claims::begin(const claim_ptr& claim) {
+    [[maybe_unused]] const action first = claim->fsm.session_ready();
+    MORTISE_ASSERT(first == action::send_request);
+    note_sending(claim);
+    return request_of(claim);
+}
+
+claims::sent_request claims::request_of(const claim_ptr& claim) {
+    sent_request request;
+    request.by = claim;
+    request.sent.id = claim->id;
+    request.sent.name = claim->lock_name();
+    request.sent.mode = claim->mode;
+    request.sent.hold_max = claim->hold_max;
+    request.sent.queue = claim->queues;
+    context_.count.add(&client_stats::requests);
+    request.epoch = own_.keeper.begin_call();
+    return request;
 }
 
 asio::awaitable<void>
 claims::run_request([[maybe_unused]] std::shared_ptr<const void> kept, claim_ptr claim) {
-    lock_request request;
-    request.id = claim->id;
-    request.name = claim->lock_name();
-    request.mode = claim->mode;
-    request.hold_max = claim->hold_max;
-    request.queue = claim->queues;
-    context_.count.add(&client_stats::requests);
-    const request_id id = claim->id;
-    const auto epoch = own_.keeper.begin_call();
-    auto reply = co_await context_.at_store().request(std::move(request));
-    const bool counts = own_.keeper.end_call(epoch);
+    const auto request = request_of(claim);
+    auto asking = context_.at_store().request(request.sent);
+    auto reply = co_await std::move(asking);
+    take_answer(request, std::move(reply));
+}
+
+void claims::take_answer(const sent_request& request, result<answer> reply) {
+    const auto& claim = request.by;
+    const request_id id = request.sent.id;
+    const bool counts = own_.keeper.end_call(request.epoch);
     if (claim->id != id)
-        co_return;  // A push led it to a session that is lost: it has asked anew, or will.
+        return;  // A push led it to a session that is lost: it has asked anew, or will.
     if (!counts) {
         // The session is gone; the state machine was told, unless a push has led it to another.
         if (has_gone_over(*claim))
             drive(claim, claim->fsm.request_failed(errc::outcome_unknown));
-        co_return;
+        return;
     }
     if (reply) {
         own_.keeper.outage_over();

@@ -32,10 +32,21 @@ public:
     claims(client_session& own, client_core& core, client_context& context) noexcept
         : session_part(own, core, context) {}
 
-    /// Starts a claim. A contended lock is requested again only after the store has answered its
-    /// release, or the store would serve the new request before the waiters of other clients hear
-    /// of the release.
+    /// Starts a claim. A contended lock is requested again only with its release, or after the
+    /// store has answered that: otherwise the store would serve the new request before the waiters
+    /// of other clients hear of the release.
     void start(const claim_ptr& claim, const std::shared_ptr<release_op>& releasing);
+    /// Takes a claim in. @return whether its request may be sent now
+    bool enter(const claim_ptr& claim);
+    /// A request that its caller sends.
+    struct sent_request {
+        claim_ptr by;
+        lock_request sent;
+        std::uint64_t epoch = 0;
+    };
+    /// Begins the request of a claim that `enter` has let in.
+    sent_request begin(const claim_ptr& claim);
+    void take_answer(const sent_request& request, result<answer> reply);
     /// Undoes a claim that nobody wants any longer.
     void stop(const claim_ptr& claim, error_code reason);
     /// Refuses a claim that waits for a session, or for the proof of its grant.
@@ -108,6 +119,8 @@ public:
 
 private:
     void send_request(const claim_ptr& claim);
+    void note_sending(const claim_ptr& claim);
+    sent_request request_of(const claim_ptr& claim);
     void answered(const claim_ptr& claim, const answer& reply);
     void fail_request(const claim_ptr& claim, error_code why);
     void lose_answer(const claim_ptr& claim, error_code why);

@@ -243,6 +243,13 @@ void local_locks::refuse(const std::vector<strand_task>& tasks) {
     carry_out(std::move(work));
 }
 
+// Whether the store releases a contended lock and takes the next request for it in one step.
+bool local_locks::goes_with(const strand_task& release, const strand_task& next) const {
+    return context_.traits().release_and_request && next.type == strand_task::kind::ask &&
+           release.target->contended && next.target->lock_name() == release.target->lock_name() &&
+           &core_.sessions.of(*next.target) == &core_.sessions.of(*release.target);
+}
+
 void local_locks::run(const std::vector<strand_task>& tasks) {
     if (context_.closed())
         return refuse(tasks);
@@ -250,7 +257,8 @@ void local_locks::run(const std::vector<strand_task>& tasks) {
     const auto session_of = [this](const strand_task& task) -> client_session& {
         return core_.sessions.of(*task.target);
     };
-    for (const auto& each : tasks) {
+    for (std::size_t at = 0; at < tasks.size(); ++at) {
+        const auto& each = tasks[at];
         switch (each.type) {
         case strand_task::kind::ask:
             session_of(each).claims.start(each.target, releasing);
@@ -259,7 +267,12 @@ void local_locks::run(const std::vector<strand_task>& tasks) {
             session_of(each).claims.stop(each.target, each.why);
             break;
         case strand_task::kind::release:
-            releasing = session_of(each).releases.start(each.target);
+            if (at + 1 < tasks.size() && goes_with(each, tasks[at + 1])) {
+                ++at;
+                session_of(each).releases.start_with(each.target, tasks[at].target);
+            } else {
+                releasing = session_of(each).releases.start(each.target);
+            }
             break;
         case strand_task::kind::draw:
             session_of(each).claims.draw(each.target);

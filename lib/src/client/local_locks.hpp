@@ -51,6 +51,7 @@ private:
     errc reason_of(const local_waiter& waiter) const;
     void
     count_release(const held_grant& held, lock_queue::release_outcome outcome, bool late) noexcept;
+    bool goes_with(const strand_task& release, const strand_task& next) const;
     void run(const std::vector<strand_task>& tasks);
     void refuse(const std::vector<strand_task>& tasks);
     void end_hold_at(const std::shared_ptr<held_grant>& held);

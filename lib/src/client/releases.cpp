@@ -5,18 +5,40 @@
 
 namespace mortise::detail {
 
-std::shared_ptr<release_op> releases::start(const std::shared_ptr<claim>& claim) {
-    context_.clear_timer(claim->timer);
-    context_.clear_timer(claim->alarm);
-    const auto op =
-        std::make_shared<release_op>(claim, std::move(claim->released), claim->released_late);
-    if (!own_.claims.take_granted(*claim)) {
-        // The session was lost, or the client stopped, on the way here.
+std::shared_ptr<release_op> releases::start(const claim_ptr& released) {
+    const auto op = begin(released);
+    if (op)
+        context_.spawn(run_release(context_.keep(), op));
+    core_.arm();
+    return op;
+}
+
+void releases::start_with(const claim_ptr& released, const claim_ptr& next) {
+    const auto op = begin(released);
+    const bool may_ask = own_.claims.enter(next);
+    if (op && may_ask) {
+        context_.spawn(run_release_with(context_.keep(), op, own_.claims.begin(next)));
+    } else if (op) {
+        context_.spawn(run_release(context_.keep(), op));
+    } else if (may_ask) {
+        own_.claims.drive(next, next->fsm.session_ready());
+    }
+    core_.arm();
+}
+
+// @return null if the session was lost, or the client stopped, on the way here.
+std::shared_ptr<release_op> releases::begin(const claim_ptr& released) {
+    context_.clear_timer(released->timer);
+    context_.clear_timer(released->alarm);
+    const auto op = std::make_shared<release_op>(
+        released, std::move(released->released), released->released_late
+    );
+    if (!own_.claims.take_granted(*released)) {
         complete(*op, context_.stopping() ? errc::client_stopped : errc::lease_lost);
         return nullptr;
     }
     op->since = context_.now();
-    under_way_.emplace(claim->id, op);
+    under_way_.emplace(released->id, op);
     context_.set_timer(
         op->timer,
         coro::saturating_add(op->since, context_.config().release_budget),
@@ -26,8 +48,6 @@ std::shared_ptr<release_op> releases::start(const std::shared_ptr<claim>& claim)
             complete(*op, errc::outcome_unknown);
         }
     );
-    context_.spawn(run_release(context_.keep(), op));
-    core_.arm();
     return op;
 }
 
@@ -35,7 +55,28 @@ asio::awaitable<void> releases::run_release(
     [[maybe_unused]] std::shared_ptr<const void> kept, std::shared_ptr<release_op> op
 ) {
     const auto epoch = own_.keeper.begin_call();
-    const auto reply = co_await context_.at_store().release(claims::grant_of(*op->released_claim));
+    auto releasing = context_.at_store().release(claims::grant_of(*op->released_claim));
+    const auto reply = co_await std::move(releasing);
+    answered(op, epoch, reply);
+}
+
+asio::awaitable<void> releases::run_release_with(
+    [[maybe_unused]] std::shared_ptr<const void> kept,
+    std::shared_ptr<release_op> op,
+    claims::sent_request request
+) {
+    const auto epoch = own_.keeper.begin_call();
+    auto passing = context_.at_store().release_and_request(
+        claims::grant_of(*op->released_claim), request.sent
+    );
+    const auto both = co_await std::move(passing);
+    answered(op, epoch, both.released);
+    own_.claims.take_answer(request, both.asked);
+}
+
+void releases::answered(
+    const std::shared_ptr<release_op>& op, std::uint64_t epoch, result<bool> reply
+) {
     op->answered = true;
     const bool counts = own_.keeper.end_call(epoch);
     if (!counts) {
@@ -49,7 +90,7 @@ asio::awaitable<void> releases::run_release(
         try_later(op);
     }
     if (context_.closed())
-        co_return;
+        return;
     for (const auto& next : std::exchange(op->behind, {}))
         core_.sessions.of(*next).claims.send_behind(next);
     core_.arm();

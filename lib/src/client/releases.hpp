@@ -3,6 +3,7 @@
 #define MORTISE_CLIENT_RELEASES_HPP
 
 #include "client/claim.hpp"
+#include "client/claims.hpp"
 #include "client/client_context.hpp"
 #include "mortise/store_types.hpp"
 
@@ -30,8 +31,13 @@ public:
     releases(client_session& own, client_core& core, client_context& context) noexcept
         : session_part(own, core, context) {}
 
+    using claim_ptr = std::shared_ptr<claim>;
+
     /// @return the release under way; null if the grant is gone already.
-    std::shared_ptr<release_op> start(const std::shared_ptr<claim>& claim);
+    std::shared_ptr<release_op> start(const claim_ptr& released);
+    /// Starts the release of a grant, and `next`, a claim of the same session for the same lock: in
+    /// one call of the store.
+    void start_with(const claim_ptr& released, const claim_ptr& next);
     /// Withdraws an entry at the store that no claim here owns. If that fails, the next look finds
     /// it again.
     void withdraw_orphan(std::string name, request_id id);
@@ -46,10 +52,17 @@ public:
 
 private:
     void end(const std::shared_ptr<release_op>& op, error_code result);
+    void answered(const std::shared_ptr<release_op>& op, std::uint64_t epoch, result<bool> reply);
     void try_later(const std::shared_ptr<release_op>& op);
     void tell_failed(const release_op& op, error_code why) const noexcept;
     asio::awaitable<void>
     run_release(std::shared_ptr<const void> kept, std::shared_ptr<release_op> op);
+    asio::awaitable<void> run_release_with(
+        std::shared_ptr<const void> kept,
+        std::shared_ptr<release_op> op,
+        claims::sent_request request
+    );
+    std::shared_ptr<release_op> begin(const claim_ptr& released);
     asio::awaitable<void>
     run_orphan(std::shared_ptr<const void> kept, std::string name, request_id id);
 

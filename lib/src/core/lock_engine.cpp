@@ -335,10 +335,10 @@ void lock_engine::tell_contended(std::string_view name, session_key newcomer) {
     for (const auto& holder : rows_.holders(name)) {
         if (holder.session == newcomer || (first && holder.session != first->session))
             continue;
-        if (!add_to_grant(holder)) {
-            tell(effect::kind::contended, holder);
-            effects_.back().contended = true;
-        }
+        if (add_to_grant(holder))
+            continue;  // That grant is counted.
+        tell(effect::kind::contended, holder);
+        effects_.back().contended = true;
         if (std::find(notified.begin(), notified.end(), holder.session) != notified.end())
             continue;
         notified.push_back(holder.session);

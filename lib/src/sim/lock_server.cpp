@@ -55,6 +55,7 @@ public:
         traits.strength = token_strength::strict;
         traits.push = traits.fair = traits.server_clock = true;
         traits.shared = traits.permits = traits.hold_max = true;
+        traits.release_and_request = true;
         traits.ttl_min = std::chrono::milliseconds(10);
         traits.ttl_max = std::chrono::hours(24);
         return traits;
@@ -97,6 +98,22 @@ public:
         return link_->call<bool>([id = id(), generation = generation(), held = std::move(held)](
                                      memory_state& at
                                  ) { return at.release(id, generation, held); });
+    }
+
+    asio::awaitable<released_and_asked>
+    release_and_request(grant held, lock_request request) override {
+        auto asking = link_->call<released_and_asked>(
+            [id = id(),
+             generation = generation(),
+             held = std::move(held),
+             sent = std::move(request)](memory_state& at) -> result<released_and_asked> {
+                return at.release_and_request(id, generation, held, sent);
+            }
+        );
+        const auto both = co_await std::move(asking);
+        if (both)
+            co_return *both;
+        co_return released_and_asked(both.error());
     }
 
     asio::awaitable<result<heartbeat>> beat(proof_number) override {

@@ -24,9 +24,11 @@ struct edited_line {
     bool hold_answers = false;  ///< Requests reach the store, and their answers do not come yet.
     /// While true: requests that are sent while this is set get no answer, and then an error.
     std::shared_ptr<bool> hold_requests;
-    bool hold_withdrawals = false;  ///< They are sent, and do not reach the store yet.
-    bool hold_releases = false;     ///< They are sent, and do not reach the store yet.
-    bool lose_releases = false;     ///< The store gets them, and its answer is an error.
+    bool hold_withdrawals = false;     ///< They are sent, and do not reach the store yet.
+    bool hold_releases = false;        ///< They are sent, and do not reach the store yet.
+    bool lose_releases = false;        ///< The store gets them, and its answer is an error.
+    bool release_and_request = false;  ///< The store does both in one step.
+    unsigned both = 0;                 ///< How often it was asked for that.
     std::function<void(store_traits&)> edit_traits;
     /// Before the session begins. @return why the store refuses it.
     std::function<error_code()> refuse_session;
@@ -60,6 +62,7 @@ public:
         auto traits = inner_->traits();
         traits.remote = traits.remote || line_->remote;
         traits.counts = line_->number_grant == 0;
+        traits.release_and_request = line_->release_and_request;
         if (line_->edit_traits)
             line_->edit_traits(traits);
         return traits;
@@ -159,6 +162,18 @@ public:
         co_return reply;
     }
 
+    asio::awaitable<released_and_asked>
+    release_and_request(grant held, lock_request request) override {
+        const auto line = line_;
+        const auto time = time_;
+        ++line->both;
+        while (line->hold_releases)
+            co_await time->async_wait_until(time->now() + std::chrono::milliseconds(1));
+        auto both = co_await inner_->release_and_request(std::move(held), std::move(request));
+        if (line->lose_releases)
+            co_return released_and_asked(errc::outcome_unknown);
+        co_return both;
+    }
     asio::awaitable<result<token_range>> draw(grant held) override {
         return inner_->draw(std::move(held));
     }

@@ -54,29 +54,24 @@ public:
 
     /// Asks for a lock. @return the kind of the answer
     answer::kind ask(const std::string& name, lock_mode mode = {}) {
-        lock_request wish;
-        wish.id = ++last_id_;
-        wish.name = name;
-        wish.mode = mode;
-        names_[wish.id] = name;
-        const auto reply = store_.outcome((*store_).request(wish));
-        EXPECT_TRUE(reply);
-        if (reply && reply->type == answer::kind::granted) {
-            held_[wish.id] = reply->token;
-            slots_[wish.id] = reply->slot;
-        }
-        return reply ? reply->type : answer::kind::refused;
+        const auto wish = wish_for(name, mode);
+        return noted(wish.id, store_.outcome((*store_).request(wish)));
     }
 
     void release(request_id id) {
-        grant given;
-        given.id = id;
-        given.name = names_.at(id);
-        given.token = held_.at(id);
-        const auto released = store_.outcome((*store_).release(given));
+        const auto released = store_.outcome((*store_).release(grant_of(id)));
         EXPECT_TRUE(released && *released) << id;
-        held_.erase(id);
-        slots_.erase(id);
+        forget(id);
+    }
+
+    /// Releases a grant and asks for its lock anew. @return the kind of the answer
+    answer::kind release_and_ask(request_id id) {
+        const auto held = grant_of(id);
+        const auto wish = wish_for(held.name, {});
+        const auto both = store_.outcome((*store_).release_and_request(held, wish));
+        EXPECT_TRUE(both.released && *both.released) << id;
+        forget(id);
+        return noted(wish.id, both.asked);
     }
 
     void withdraw(request_id id) {
@@ -126,6 +121,36 @@ public:
     std::uint32_t slot_of(request_id id) const { return slots_.at(id); }
 
 private:
+    lock_request wish_for(const std::string& name, lock_mode mode) {
+        lock_request wish;
+        wish.id = ++last_id_;
+        wish.name = name;
+        wish.mode = mode;
+        names_[wish.id] = name;
+        return wish;
+    }
+
+    answer::kind noted(request_id id, const result<answer>& reply) {
+        EXPECT_TRUE(reply);
+        if (reply && reply->type == answer::kind::granted) {
+            held_[id] = reply->token;
+            slots_[id] = reply->slot;
+        }
+        return reply ? reply->type : answer::kind::refused;
+    }
+
+    grant grant_of(request_id id) const {
+        grant given;
+        given.id = id;
+        given.name = names_.at(id);
+        given.token = held_.at(id);
+        return given;
+    }
+    void forget(request_id id) {
+        held_.erase(id);
+        slots_.erase(id);
+    }
+
     bare_redis_store store_;
     session_start start_;
     request_id last_id_ = 0;
@@ -166,6 +191,21 @@ TEST_F(RedisCost, OfALockThatIsFreeAndOfAHandOverIsSmall) {
     EXPECT_LE(cost([&] { alice.release(2); }), 8);
     EXPECT_TRUE(eventually([&] { return bob.pushed().size() == 1; }));
     EXPECT_LE(cost([&] { bob.release(1); }), 4);
+}
+
+TEST_F(RedisCost, OfAHandOverByWhoWantsTheLockAgainIsThatOfOne) {
+    party alice(server_.port());
+    party bob(server_.port());
+    alice.ask("door");
+    EXPECT_EQ(bob.ask("door"), answer::kind::queued);
+    EXPECT_LE(cost([&] { EXPECT_EQ(alice.release_and_ask(1), answer::kind::queued); }), 9);
+    EXPECT_TRUE(eventually([&] { return bob.pushed().size() == 1; }));
+    EXPECT_LE(cost([&] { EXPECT_EQ(bob.release_and_ask(1), answer::kind::queued); }), 9);
+    EXPECT_TRUE(eventually([&] { return alice.pushed().size() == 1; }));
+    bob.withdraw(2);
+    EXPECT_LE(cost([&] { EXPECT_EQ(alice.release_and_ask(2), answer::kind::granted); }), 7)
+        << "nobody else waits";
+    alice.release(3);
 }
 
 TEST_F(RedisCost, OfFrequentScriptsDoesNotGrowWithWhatASessionHolds) {

@@ -200,6 +200,14 @@ void memory_state::mark_dead(const session_id& session) {
     keys_.erase(found);
 }
 
+result<answer>
+memory_state::ask(lock_engine& engine, session_key session, const lock_request& request) {
+    auto reply = engine.request(session, request);
+    if (reply && reply->token)
+        reply->token.domain = domain_.of_slot(reply->slot);
+    return reply;
+}
+
 result<answer> memory_state::request(
     const session_id& session, std::uint64_t generation, const lock_request& request
 ) {
@@ -208,12 +216,10 @@ result<answer> memory_state::request(
     if (!key)
         return key.error();
     lock_engine engine(rows_, rows_.now);
-    result<answer> reply = engine.request(*key, request);
+    auto reply = ask(engine, *key, request);
     finish(engine, *key, request.id);
     if (lose_reply())
         return error_code(errc::outcome_unknown);
-    if (reply && reply->token)
-        reply->token.domain = domain_.of_slot(reply->slot);
     return reply;
 }
 
@@ -230,6 +236,17 @@ error_code memory_state::withdraw(
     return lose_reply() ? error_code(errc::outcome_unknown) : error_code();
 }
 
+bool memory_state::let_go(lock_engine& engine, session_key session, const grant& held) {
+    const auto slot = held.token.domain.slot_in(domain_);
+    bool released = slot && engine.release(session, {held.name, held.id, held.token.value, *slot});
+    if (MORTISE_PLANTED(release_without_compare) && !released) {
+        for (const auto& holder : rows_.holders(held.name))
+            released =
+                engine.release(holder.session, {held.name, holder.id, holder.token, holder.slot});
+    }
+    return released;
+}
+
 result<bool>
 memory_state::release(const session_id& session, std::uint64_t generation, const grant& held) {
     const std::lock_guard guard(mutex_);
@@ -237,17 +254,31 @@ memory_state::release(const session_id& session, std::uint64_t generation, const
     if (!key)
         return key.error();
     lock_engine engine(rows_, rows_.now);
-    const auto slot = held.token.domain.slot_in(domain_);
-    bool released = slot && engine.release(*key, {held.name, held.id, held.token.value, *slot});
-    if (MORTISE_PLANTED(release_without_compare) && !released) {
-        for (const auto& holder : rows_.holders(held.name))
-            released =
-                engine.release(holder.session, {held.name, holder.id, holder.token, holder.slot});
-    }
+    const bool released = let_go(engine, *key, held);
     finish(engine, 0, 0);
     if (lose_reply())
         return error_code(errc::outcome_unknown);
     return released;
+}
+
+released_and_asked memory_state::release_and_request(
+    const session_id& session,
+    std::uint64_t generation,
+    const grant& held,
+    const lock_request& request
+) {
+    const std::lock_guard guard(mutex_);
+    const auto key = enter(session, generation);
+    if (!key)
+        return released_and_asked(key.error());
+    lock_engine engine(rows_, rows_.now);
+    released_and_asked both;
+    both.released = let_go(engine, *key, held);
+    both.asked = ask(engine, *key, request);
+    finish(engine, *key, request.id);
+    if (lose_reply())
+        return released_and_asked(errc::outcome_unknown);
+    return both;
 }
 
 result<token_range>

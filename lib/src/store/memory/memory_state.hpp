@@ -48,6 +48,12 @@ public:
         const session_id& session, std::uint64_t generation, const std::string& name, request_id id
     );
     result<bool> release(const session_id& session, std::uint64_t generation, const grant& held);
+    released_and_asked release_and_request(
+        const session_id& session,
+        std::uint64_t generation,
+        const grant& held,
+        const lock_request& request
+    );
     result<heartbeat> beat(const session_id& session, std::uint64_t generation);
     result<session_view> look(const session_id& session, std::uint64_t generation);
     result<std::vector<lock_view>>
@@ -81,6 +87,9 @@ public:
 
 private:
     result<core::session_key> enter(const session_id& session, std::uint64_t generation);
+    result<answer>
+    ask(core::lock_engine& engine, core::session_key session, const lock_request& request);
+    bool let_go(core::lock_engine& engine, core::session_key session, const grant& held);
     bool lose_reply();
     void finish(core::lock_engine& engine, core::session_key actor, request_id answered);
     void tell_watchers();

@@ -39,6 +39,7 @@ public:
         traits.scheme = "memory";
         traits.push = traits.fair = traits.server_clock = true;
         traits.shared = traits.permits = traits.hold_max = true;
+        traits.release_and_request = true;
         traits.ttl_min = std::chrono::milliseconds(10);
         traits.ttl_max = std::chrono::hours(24);
         return traits;
@@ -86,6 +87,11 @@ public:
 
     asio::awaitable<result<bool>> release(grant held) override {
         co_return state_->release(start_.id, start_.generation, held);
+    }
+
+    asio::awaitable<released_and_asked>
+    release_and_request(grant held, lock_request request) override {
+        co_return state_->release_and_request(start_.id, start_.generation, held, request);
     }
 
     asio::awaitable<result<heartbeat>> beat(proof_number) override {

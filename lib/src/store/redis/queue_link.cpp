@@ -57,11 +57,10 @@ void queue_link::note_crowd(const std::string& name) {
     crowded_.insert(name);
 }
 
-asio::awaitable<result<redis_value>>
-queue_link::act_at(redis_script first, redis_script rules, std::string name, std::string text) {
+asio::awaitable<result<redis_value>> queue_link::act_at(lock_call call) {
     const auto kept = shared_from_this();
     ++acting_;
-    auto acting = act_in_steps(first, rules, std::move(name), std::move(text));
+    auto acting = act_in_steps(std::move(call));
     auto reply = co_await std::move(acting);
     if (--acting_ == 0) {
         if (const auto idle = std::exchange(acted_last_, nullptr))
@@ -70,30 +69,35 @@ queue_link::act_at(redis_script first, redis_script rules, std::string name, std
     co_return reply;
 }
 
-asio::awaitable<result<redis_value>> queue_link::act_in_steps(
-    redis_script first, redis_script rules, std::string name, std::string text
-) {
+std::vector<std::string> queue_link::arguments_of(const lock_call& call) const {
+    std::vector<std::string> arguments;
+    arguments.reserve(2);
+    arguments.push_back(argument(call.text));
+    if (!call.released.empty())
+        arguments.push_back(call.released);
+    return arguments;
+}
+
+asio::awaitable<result<redis_value>> queue_link::act_in_steps(lock_call call) {
     const auto meant = session().id;
-    if (first != rules && !crowded_.contains(name)) {
-        std::vector<std::string> arguments(1, argument(text));
+    const bool has_short_way = call.first != call.rules;
+    if (has_short_way && !crowded_.contains(call.name)) {
         auto trying =
-            act(script_call(first, keys_.brief(session_name(), name), std::move(arguments)));
+            act(script_call(call.first, keys_.brief(session_name(), call.name), arguments_of(call))
+            );
         auto reply = co_await std::move(trying);
         if (!reply || !is_out_of_ordinary(*reply))
             co_return reply;
         if (session().id != meant)
             co_return error_code(errc::outcome_unknown);
-        note_crowd(name);
+        note_crowd(call.name);
     }
     auto keys = keys_.rules(session_name());
-    keys_.add_lock(keys, name);
-    std::vector<std::string> arguments(1, argument(text));
-    auto asking = act(script_call(rules, std::move(keys), std::move(arguments)));
+    keys_.add_lock(keys, call.name);
+    auto asking = act(script_call(call.rules, std::move(keys), arguments_of(call)));
     auto reply = co_await std::move(asking);
-    // A lock that is free, or has no more than a holder, is an ordinary one again.
-    if (first != rules && reply &&
-        (reply->text.starts_with("g ") || reply->text.starts_with("q 1 ")))
-        crowded_.erase(name);
+    if (has_short_way && reply && leaves_ordinary(*reply))
+        crowded_.erase(call.name);
     co_return reply;
 }
 

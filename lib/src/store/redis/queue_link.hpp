@@ -49,10 +49,15 @@ public:
     void note_request(request_id id, const std::string& name);
     void forget_request(request_id id) noexcept { requests_.erase(id); }
 
-    /// Calls a script for the session at one lock: the first one and, if that changes nothing since
-    /// something is out of the ordinary, the rules. `text` follows the generation.
-    asio::awaitable<result<redis_value>>
-    act_at(redis_script first, redis_script rules, std::string name, std::string text);
+    /// What a session does with one lock.
+    struct lock_call {
+        redis_script first;  ///< The short way,
+        redis_script rules;  ///< and the script if something is out of the ordinary.
+        std::string name;
+        std::string text;      ///< Follows the generation.
+        std::string released;  ///< The grant that is released first; empty: none.
+    };
+    asio::awaitable<result<redis_value>> act_at(lock_call call);
     /// Notes that the short ways are likely not to apply to a lock.
     void note_crowd(const std::string& name);
 
@@ -98,8 +103,8 @@ private:
     asio::awaitable<result<redis_value>> resume_session();
     asio::awaitable<error_code> take_over();
     asio::awaitable<result<session_view>> view_on(wire_ptr wire);
-    asio::awaitable<result<redis_value>>
-    act_in_steps(redis_script first, redis_script rules, std::string name, std::string text);
+    std::vector<std::string> arguments_of(const lock_call& call) const;
+    asio::awaitable<result<redis_value>> act_in_steps(lock_call call);
     error_code judge(const quorum_answer& answer, const written_grants& asked);
     void hear(const store_event& event);
     asio::awaitable<void> tell_confirmed(std::shared_ptr<session_link> self, store_event event);

@@ -47,12 +47,6 @@ std::string request_text(const lock_request& request) {
     return text;
 }
 
-// Whether the short ways may apply to a request.
-bool is_plain(const lock_request& request) noexcept {
-    return request.mode.type() == lock_mode::kind::exclusive &&
-           request.hold_max == std::chrono::milliseconds::max();
-}
-
 class queue_store final : public store {
 public:
     queue_store(const redis_store_config& config, std::shared_ptr<queue_link> link)
@@ -75,6 +69,7 @@ public:
         traits.strength = link_->strength();
         traits.push = traits.fair = traits.server_clock = true;
         traits.shared = traits.permits = traits.hold_max = true;
+        traits.release_and_request = true;
         traits.ttl_min = std::chrono::milliseconds(100);
         traits.ttl_max = std::chrono::hours(24);
         return traits;
@@ -114,22 +109,13 @@ public:
         const auto turn = co_await std::move(waiting);
         if (!turn)
             co_return turn.error();
-        const bool plain = is_plain(request);
-        if (!plain)
-            link->note_crowd(request.name);
-        auto asking = link->act_at(
-            plain ? redis_script::request : redis_script::request_rules,
-            redis_script::request_rules,
-            request.name,
-            request_text(request)
-        );
+        auto asking = link->act_at(call_for(request, redis_script::request));
         const auto raw = co_await std::move(asking);
         if (!raw)
             co_return raw.error();
         const auto reply = store_detail::parse_answer(*raw, link->domain());
-        if (reply && reply->type == answer::kind::queued)
-            link->note_request(request.id, request.name);
-        if (!reply || reply->type != answer::kind::granted || !link->asks_replicas())
+        note_answer(request, reply);
+        if (!needs_replicas(reply))
             co_return reply;
         auto confirming = link->confirm(link->one_grant(request.id, reply->token, request.name));
         if (const auto failed = co_await std::move(confirming))
@@ -143,8 +129,9 @@ public:
         const auto turn = co_await std::move(waiting);
         if (!turn)
             co_return turn.error();
-        auto asking =
-            link->act_at(redis_script::withdraw, redis_script::withdraw, name, std::to_string(id));
+        auto asking = link->act_at(
+            {redis_script::withdraw, redis_script::withdraw, name, std::to_string(id), {}}
+        );
         const auto reply = co_await std::move(asking);
         if (!reply)
             co_return reply.error();
@@ -164,7 +151,8 @@ public:
         if (!turn)
             co_return turn.error();
         auto asking =
-            link->act_at(redis_script::release, redis_script::release_rules, held.name, *text);
+            link->act_at({redis_script::release, redis_script::release_rules, held.name, *text, {}}
+            );
         const auto reply = co_await std::move(asking);
         if (!reply)
             co_return reply.error();
@@ -172,6 +160,37 @@ public:
         if (released)
             link->forget_request(held.id);
         co_return released;
+    }
+
+    asio::awaitable<released_and_asked>
+    release_and_request(grant held, lock_request request) override {
+        const auto link = link_;
+        const auto text = grant_text(held, link->domain());
+        if (!text || !core::sound(request.mode) || request.name != held.name) {
+            auto one_by_one = store::release_and_request(std::move(held), std::move(request));
+            co_return co_await std::move(one_by_one);
+        }
+        auto waiting = link->session_turn(held.name);
+        const auto turn = co_await std::move(waiting);
+        if (!turn)
+            co_return released_and_asked(turn.error());
+        auto call = call_for(request, redis_script::release_request);
+        call.released = *text;
+        auto acting = link->act_at(std::move(call));
+        const auto raw = co_await std::move(acting);
+        if (!raw)
+            co_return released_and_asked(raw.error());
+        auto both = store_detail::parse_released_and_asked(*raw, link->domain());
+        if (both.released)
+            link->forget_request(held.id);
+        note_answer(request, both.asked);
+        if (!needs_replicas(both.asked))
+            co_return both;
+        auto confirming =
+            link->confirm(link->one_grant(request.id, both.asked->token, request.name));
+        if (const auto failed = co_await std::move(confirming))
+            both.asked = failed;
+        co_return both;
     }
 
     asio::awaitable<result<heartbeat>> beat(proof_number) override {
@@ -229,7 +248,7 @@ public:
         const auto turn = co_await std::move(waiting);
         if (!turn)
             co_return turn.error();
-        auto asking = link->act_at(redis_script::draw, redis_script::draw, held.name, *text);
+        auto asking = link->act_at({redis_script::draw, redis_script::draw, held.name, *text, {}});
         const auto reply = co_await std::move(asking);
         if (!reply)
             co_return reply.error();
@@ -293,6 +312,24 @@ public:
     std::string explain() const override { return link_->explain(); }
 
 private:
+    queue_link::lock_call call_for(const lock_request& request, redis_script brief) const {
+        // The short ways are for plain requests.
+        const bool plain = request.mode.type() == lock_mode::kind::exclusive &&
+                           request.hold_max == std::chrono::milliseconds::max();
+        if (!plain)
+            link_->note_crowd(request.name);
+        const auto rules = redis_script::request_rules;
+        return {plain ? brief : rules, rules, request.name, request_text(request), {}};
+    }
+    void note_answer(const lock_request& request, const result<answer>& reply) const {
+        if (reply && reply->type == answer::kind::queued)
+            link_->note_request(request.id, request.name);
+    }
+    // Whether it is a grant, which counts when the replicas have it.
+    bool needs_replicas(const result<answer>& reply) const noexcept {
+        return reply && reply->type == answer::kind::granted && link_->asks_replicas();
+    }
+
     static std::vector<std::string> one_text(std::string text) {
         return std::vector<std::string>(1, std::move(text));
     }

@@ -122,6 +122,13 @@ bool is_out_of_ordinary(const redis_value& reply) noexcept {
     return letter_of(reply) == "+";
 }
 
+bool leaves_ordinary(const redis_value& reply) noexcept {
+    std::string_view text = reply.text;
+    if (text.starts_with("y ") || text.starts_with("n "))
+        text.remove_prefix(2);
+    return text.starts_with("g ") || text.starts_with("q 1 ");
+}
+
 result<answer> parse_answer(const redis_value& raw, const token_domain& domain) {
     words parts(raw.text);
     const auto letter = parts.next();
@@ -158,6 +165,20 @@ result<bool> parse_released(const redis_value& reply) {
     if (letter != "y" && letter != "n")
         return corrupt;
     return letter == "y";
+}
+
+released_and_asked parse_released_and_asked(const redis_value& reply, const token_domain& domain) {
+    const auto space = std::min(reply.text.find(' '), reply.text.size());
+    redis_value first = reply;
+    first.text.resize(space);
+    released_and_asked both{parse_released(first), corrupt};
+    redis_value second = reply;
+    second.text.erase(0, space + 1);
+    if (both.released)
+        both.asked = parse_answer(second, domain);
+    else
+        both.asked = both.released.error();
+    return both;
 }
 
 error_code parse_done(const redis_value& reply) {

@@ -84,11 +84,17 @@ bool is_missing(const redis_value& reply) noexcept;
 /// Whether the short ways did not apply.
 bool is_out_of_ordinary(const redis_value& reply) noexcept;
 
+/// Whether a lock is ordinary again after a request by the rules: it was free, or has no more than
+/// a holder.
+bool leaves_ordinary(const redis_value& reply) noexcept;
+
 /// @par Errors `session_lost`, `capacity_differs`.
 result<answer> parse_answer(const redis_value& raw, const token_domain& domain);
 
 /// @par Errors `session_lost`.
 result<bool> parse_released(const redis_value& reply);
+/// As `parse_released`, with the answer to the request that came with the release.
+released_and_asked parse_released_and_asked(const redis_value& reply, const token_domain& domain);
 /// Parses a bare "o". @return no code, or `session_lost`.
 error_code parse_done(const redis_value& reply);
 /// The answer to the end of a session, which may be gone.

@@ -41,6 +41,7 @@ redis_scripts::redis_scripts() {
     const parts of_queues{common, sessions, locks, queue};
     make(redis_script::request, {common, request});
     make(redis_script::release, {common, release});
+    make(redis_script::release_request, {common, release_request});
     make_with(of_queues, redis_script::request_rules, request_rules);
     make_with(of_queues, redis_script::release_rules, release_rules);
     make_with(of_queues, redis_script::withdraw, withdraw);

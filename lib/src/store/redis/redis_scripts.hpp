@@ -18,6 +18,7 @@ enum class redis_script : std::uint8_t {
     request_rules,  ///< All ways, likewise `release_rules`.
     release,
     release_rules,
+    release_request,  ///< The short ways of both.
     withdraw,
     draw,
     beat,

@@ -36,6 +36,21 @@ void release_operation::apply(
     out.value = slot && engine.release(session, {held_.name, held_.id, held_.token.value, *slot});
 }
 
+void release_and_request_operation::apply(
+    lock_engine& engine, session_key session, const token_domain& domain
+) {
+    release_.apply(engine, session, domain);
+    request_.apply(engine, session, domain);
+    out.value.released = release_.out.value;
+    out.value.asked = request_.out.value;
+    if (request_.out.code)
+        out.value.asked = request_.out.code;
+}
+
+request_id release_and_request_operation::granted() const noexcept {
+    return out.code ? 0 : request_.granted();
+}
+
 void draw_operation::apply(lock_engine& engine, session_key session, const token_domain& domain) {
     const auto slot = held_.token.domain.slot_in(domain);
     const auto first =

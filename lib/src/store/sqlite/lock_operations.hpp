@@ -93,6 +93,20 @@ private:
     grant held_;
 };
 
+/// Releases a grant and asks for its lock anew.
+class release_and_request_operation final : public operation_giving<released_and_asked> {
+public:
+    release_and_request_operation(grant held, lock_request request)
+        : release_(std::move(held)), request_(std::move(request)) {}
+
+    void apply(core::lock_engine&, core::session_key, const token_domain&) override;
+    request_id granted() const noexcept override;
+
+private:
+    release_operation release_;
+    request_operation request_;
+};
+
 class draw_operation final : public operation_giving<token_range> {
 public:
     explicit draw_operation(grant held) : held_(std::move(held)) {}

@@ -24,6 +24,7 @@ public:
         traits.strength = token_strength::strict;
         traits.push = traits.fair = traits.server_clock = true;
         traits.shared = traits.permits = traits.hold_max = true;
+        traits.release_and_request = true;
         traits.ttl_min = std::chrono::milliseconds(100);
         traits.ttl_max = store_detail::session_ttl_max;
         return traits;
@@ -61,6 +62,17 @@ public:
 
     asio::awaitable<result<bool>> release(grant held) override {
         return performed(store_detail::release_operation(std::move(held)));
+    }
+
+    asio::awaitable<released_and_asked>
+    release_and_request(grant held, lock_request request) override {
+        auto performing = performed(
+            store_detail::release_and_request_operation(std::move(held), std::move(request))
+        );
+        const auto both = co_await std::move(performing);
+        if (both)
+            co_return *both;
+        co_return released_and_asked(both.error());
     }
 
     asio::awaitable<result<session_view>> look(proof_number) override {

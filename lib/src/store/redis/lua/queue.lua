@@ -5,6 +5,7 @@ local actor        -- The session that acts; its reply reaches it.
 local pushes = {}  -- Each a session and a text; or a session, a lock, its new holder, a change number.
 local first_write  -- A command that may be refused for want of memory: then nothing is changed.
 local heard = {}
+local grants = {}  -- The pushes of grants to those who waited, by SESSION:ID.
 
 local function reachable(session)
     if session == actor then
@@ -144,7 +145,9 @@ local function grant_next(lock)
             cut_waiter(lock, at)
             local holder = grant(lock, held, session, id, mode, hold)
             count_waits(session, -1)
-            pushes[#pushes + 1] = {session, lock, holder, count_change(session)}
+            local push = {session, lock, holder, count_change(session)}
+            pushes[#pushes + 1] = push
+            grants[session .. ':' .. id] = push
             if closed(held) then
                 return held, true, true
             end
@@ -176,12 +179,13 @@ local function finish(answered)
     save_locks()
     save_sessions()
     for _, each in ipairs(pushes) do
-        local session, text, holder, change = unpack(each)
+        local session, text, holder, change, wanted = unpack(each)
         if not holder then
             publish(session, text)
         elseif session ~= actor or holder.id ~= answered then
             publish(session, table.concat({'g', holder.id, holder.base, holder.slot,
-                                           others_wait(text, session) and '1' or '0', change}, ' '))
+                                           (wanted or others_wait(text, session)) and '1' or '0',
+                                           change}, ' '))
         end
     end
 end
@@ -199,5 +203,29 @@ local function remove_entry(lock, session, id, wish)
         return false
     end
     count_waits(session, -1)
+    return true
+end
+
+-- Has the push of a grant by this script say that another session wants the lock.
+-- @return whether there is one.
+local function add_to_grant(holder)
+    local push = grants[holder.session .. ':' .. holder.id]
+    if push then
+        push[5] = true
+    end
+    return push ~= nil
+end
+
+-- Takes a grant of the actor back. @return whether it was there.
+local function release(lock, id, base, slot)
+    local holder = find_holder(lock, actor, id)
+    if not holder and not place_of(lock, actor, id) and not lock.queue then
+        call('HDEL', KEYS[2], id)  -- It was taken away.
+    end
+    if not holder or holder.base ~= base or holder.slot ~= (slot == '' and '0' or slot) then
+        return false
+    end
+    call('HDEL', KEYS[2], id)  -- Allowed without memory; so are all writes after it.
+    drop_holder(lock, holder)
     return true
 end

@@ -7,15 +7,9 @@ if not may_act(session_of(actor), G) then
     return 'l'
 end
 local lock = lock_at(FIRST)
-local holder = find_holder(lock, actor, id)
-if not holder and not place_of(lock, actor, id) and not lock.queue then
-    call('HDEL', KEYS[2], id)  -- It was taken away.
-end
-if not holder or holder.base ~= base or holder.slot ~= (slot == '' and '0' or slot) then
+if not release(lock, id, base, slot) then
     return 'n'
 end
-call('HDEL', KEYS[2], id)  -- Allowed without memory; so are all writes after it.
-drop_holder(lock, holder)
 grant_next(lock)
 finish()
 return 'y'

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSL-1.0
 -- A request by the rules of the queue. ARGV[1]: GENERATION ID MODE[@HOLD][!]. Answers as
--- request.lua, and c: the lock is in use with another capacity.
+-- request.lua, and c: the lock is in use with another capacity. ARGV[2]: ID BASE[:SLOT], a grant of
+-- this session that is released first; then y or n stands before the answer.
 local G, id, wish, try = match(ARGV[1], '^(%d+) (%d+) (%a%d*@?%d*)(!?)$')
 local mode, hold = match(wish, '^(%a%d*)@?(%d*)$')
 local S = named_by(KEYS[2])
@@ -9,6 +10,10 @@ if not may_act(session_of(S), G) then
     return 'l'
 end
 local lock = lock_at(FIRST)
+local released = ''
+if ARGV[2] then
+    released = release(lock, match(ARGV[2], '^(%d+) (%d+):?(%d*)$')) and 'y ' or 'n '
+end
 
 -- A repeated request gets the answer of the first one, or a better one by now.
 -- @return the answer; nothing if the request is not here.
@@ -28,7 +33,7 @@ if present() then
     call('HDEL', KEYS[2], '')  -- Allowed without memory; so are all writes after it.
     grant_next(lock)
     finish(id)
-    return present() or 'n'
+    return released .. (present() or 'n')
 end
 
 -- Whether the lock is held or waited for with another number of permits.
@@ -61,7 +66,7 @@ local function tell_contended()
     end
     for _, holder in ipairs(holders) do
         local session = holder.session
-        if session ~= S and (not first or session == first) then
+        if session ~= S and (not first or session == first) and not add_to_grant(holder) then
             told[session] = told[session] or count_change(session)
             pushes[#pushes + 1] = {session, table.concat({'t', holder.id, holder.base, holder.slot,
                                                           told[session]}, ' ')}
@@ -72,20 +77,20 @@ end
 local held, blocked, waited = grant_next(lock)
 if other_capacity(held) then
     finish()
-    return 'c'
+    return released .. 'c'
 end
 local entry = {'HSET', KEYS[2], id, wish .. ' ' .. lock.name}
 if not blocked and admits(held, mode) then
     first_write = entry
     local holder = grant(lock, held, S, id, mode, hold)
     finish(id)
-    return 'g ' .. holder.base .. ' ' .. holder.slot .. ' ' ..
+    return released .. 'g ' .. holder.base .. ' ' .. holder.slot .. ' ' ..
         (waited and others_wait(lock, S) and '1' or '0')
 end
 tell_contended()
 if try == '!' then
     finish()
-    return 'n'
+    return released .. 'n'
 end
 first_write = entry
 local before = count_waiters(lock) + (lock.crowd and lock.crowd.count or #lock.holders)
@@ -95,4 +100,4 @@ if state().quarantine > now() then
     block(lock)
 end
 finish()
-return 'q ' .. before .. ' ' .. (others_wait(lock, S) and '1' or '0')
+return released .. 'q ' .. before .. ' ' .. (others_wait(lock, S) and '1' or '0')
