@@ -78,6 +78,18 @@ void acquire_again(scene& at, slot_type slot, done_function done) {
     at.one().async_acquire("mine", as_owner(at), into(at, slot, std::move(done)));
 }
 
+// Gives a lock to the other client, and stands in its queue again.
+void acquire_what_goes_away(scene& at, slot_type slot, done_function done) {
+    at.one().async_acquire("mine", lock_options(), into(at, slot, std::move(done)));
+    at.drop_mine();
+}
+
+void hold_what_another_passes_on(scene& at) {
+    at.hold_mine();
+    at.be_waited_for();
+    at.pass_on();
+}
+
 std::function<void(scene&)> lend(std::string name, lock_options options = lock_options()) {
     return [=](scene& at) { at.lend(name, options); };
 }
@@ -161,6 +173,9 @@ std::vector<swept_operation> all_acquires() {
         in_vain(
             acquires("AcquireInVain", acquire("door", waiting(not_long)), occupy("door")),
             errc::busy
+        ),
+        pushed(
+            acquires("AcquireWhatGoesAway", &acquire_what_goes_away, &hold_what_another_passes_on)
         ),
         acquires("AcquireBehindOneself", acquire("mine"), &hold_mine_for_a_while),
         uncontended(acquires(

@@ -50,6 +50,8 @@ public:
     bool shown_again() const noexcept { return shown_again_; }
     /// Lets the other client wait for "mine".
     void be_waited_for();
+    /// The other client gives that lock back as soon as it has it.
+    void pass_on() noexcept { passes_on_ = true; }
     /// The same, some milliseconds later.
     void want_mine_later();
     /// Calls `action` some milliseconds later, if the scene still exists.
@@ -97,6 +99,7 @@ private:
     lease lent_;
     lease waited_;
     bool waits_ = false;
+    bool passes_on_ = false;
     bool drops_mine_ = false;
     std::string shown_;
     bool shown_again_ = false;
