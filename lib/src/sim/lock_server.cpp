@@ -107,7 +107,10 @@ public:
              generation = generation(),
              held = std::move(held),
              sent = std::move(request)](memory_state& at) -> result<released_and_asked> {
-                return at.release_and_request(id, generation, held, sent);
+                auto both = at.release_and_request(id, generation, held, sent);
+                if (!both.released)
+                    return both.released.error();  // The whole call is refused.
+                return both;
             }
         );
         const auto both = co_await std::move(asking);

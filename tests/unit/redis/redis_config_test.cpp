@@ -19,6 +19,14 @@ TEST(RedisConfig, IsGoodAsItIsAtFirst) {
     EXPECT_EQ(make_redis_store({})->traits().scheme, "redis");
 }
 
+// With replicas the answer to a request takes longer than that to a release, which waits for none.
+TEST(RedisConfig, ReleasesAndAsksInOneStepUnlessReplicasCount) {
+    redis_store_config config;
+    EXPECT_TRUE(make_redis_store(config)->traits().release_and_request);
+    config.min_replicas = 1;
+    EXPECT_FALSE(make_redis_store(config)->traits().release_and_request);
+}
+
 void expect_bad_config(
     const std::function<void(redis_store_config&)>& change, const std::string& remedy
 ) {
@@ -51,6 +59,28 @@ TEST(RedisConfig, HasAPrefixThatCanStandInAScript) {
     redis_store_config config;
     config.prefix = long_prefix.substr(1);
     EXPECT_TRUE(make_redis_store(config));
+}
+
+TEST(RedisConfig, OfAClusterNamesNothingElse) {
+    const auto cluster = [](auto change) {
+        return [change](redis_store_config& config) {
+            config.cluster.emplace_back("h", std::uint16_t(1));
+            change(config);
+        };
+    };
+    expect_bad_config(cluster([](auto& config) { config.database = 1; }), "no other than 0");
+    expect_bad_config(cluster([](auto& config) { config.unix_socket = "/s"; }), "leave the");
+    expect_bad_config(
+        cluster([](auto& config) {
+            config.sentinels.emplace_back("h", std::uint16_t(2));
+            config.primary_name = "main";
+        }),
+        "leave the"
+    );
+    expect_bad_config(
+        cluster([](auto& config) { config.form = redis_form::single_key; }), "use the queue form"
+    );
+    expect_bad_config(cluster([](auto& config) { config.cluster[0].port = 0; }), "1 to 65535");
 }
 
 TEST(RedisConfig, NamesItsConnectionsByOnePrintableWord) {

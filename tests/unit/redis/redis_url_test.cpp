@@ -192,6 +192,19 @@ TEST(RedisUrl, RefusesAPasswordThatIsGivenTwice) {
         EXPECT_EQ(refused(text, "give the password once"), errc::bad_url) << text;
 }
 
+TEST(RedisUrl, NamesNodesOfACluster) {
+    const auto config = parse_redis_url("rediss+cluster://u:p@a,b:2?prefix=shop:");
+    ASSERT_EQ(config.cluster.size(), 2u);
+    EXPECT_EQ(config.cluster[0].host, "a");
+    EXPECT_EQ(config.cluster[0].port, 6379);
+    EXPECT_EQ(config.cluster[1].port, 2);
+    EXPECT_EQ(config.user, "u");
+    EXPECT_TRUE(config.tls);
+    EXPECT_EQ(config.prefix, "shop:");
+    EXPECT_EQ(refused("redis+cluster://a/1", "no other than 0"), errc::bad_url);
+    EXPECT_EQ(parse_redis_url("redis+cluster://a/0").cluster.size(), 1u);
+}
+
 TEST(RedisUrl, RefusesWhatNamesNoServer) {
     EXPECT_EQ(refused("redis://a,b", "redis+sentinel://"), errc::bad_url);
     EXPECT_EQ(refused("redis+sentinel://a,b", "name the primary"), errc::bad_url);

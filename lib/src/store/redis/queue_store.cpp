@@ -69,7 +69,8 @@ public:
         traits.strength = link_->strength();
         traits.push = traits.fair = traits.server_clock = true;
         traits.shared = traits.permits = traits.hold_max = true;
-        traits.release_and_request = true;
+        // The answer to a release does not wait for replicas, and that to a request does.
+        traits.release_and_request = examined_.min_replicas == 0;
         traits.ttl_min = std::chrono::milliseconds(100);
         traits.ttl_max = std::chrono::hours(24);
         return traits;
@@ -114,8 +115,9 @@ public:
         if (!raw)
             co_return raw.error();
         const auto reply = store_detail::parse_answer(*raw, link->domain());
-        note_answer(request, reply);
-        if (!needs_replicas(reply))
+        if (reply && reply->type == answer::kind::queued)
+            link->note_request(request.id, request.name);
+        if (!reply || reply->type != answer::kind::granted || !link->asks_replicas())
             co_return reply;
         auto confirming = link->confirm(link->one_grant(request.id, reply->token, request.name));
         if (const auto failed = co_await std::move(confirming))
@@ -166,7 +168,8 @@ public:
     release_and_request(grant held, lock_request request) override {
         const auto link = link_;
         const auto text = grant_text(held, link->domain());
-        if (!text || !core::sound(request.mode) || request.name != held.name) {
+        const bool together = text && core::sound(request.mode) && request.name == held.name;
+        if (!together || link->asks_replicas()) {
             auto one_by_one = store::release_and_request(std::move(held), std::move(request));
             co_return co_await std::move(one_by_one);
         }
@@ -180,17 +183,7 @@ public:
         const auto raw = co_await std::move(acting);
         if (!raw)
             co_return released_and_asked(raw.error());
-        auto both = store_detail::parse_released_and_asked(*raw, link->domain());
-        if (both.released)
-            link->forget_request(held.id);
-        note_answer(request, both.asked);
-        if (!needs_replicas(both.asked))
-            co_return both;
-        auto confirming =
-            link->confirm(link->one_grant(request.id, both.asked->token, request.name));
-        if (const auto failed = co_await std::move(confirming))
-            both.asked = failed;
-        co_return both;
+        co_return store_detail::parse_released_and_asked(*raw, link->domain());
     }
 
     asio::awaitable<result<heartbeat>> beat(proof_number) override {
@@ -321,15 +314,6 @@ private:
         const auto rules = redis_script::request_rules;
         return {plain ? brief : rules, rules, request.name, request_text(request), {}};
     }
-    void note_answer(const lock_request& request, const result<answer>& reply) const {
-        if (reply && reply->type == answer::kind::queued)
-            link_->note_request(request.id, request.name);
-    }
-    // Whether it is a grant, which counts when the replicas have it.
-    bool needs_replicas(const result<answer>& reply) const noexcept {
-        return reply && reply->type == answer::kind::granted && link_->asks_replicas();
-    }
-
     static std::vector<std::string> one_text(std::string text) {
         return std::vector<std::string>(1, std::move(text));
     }
