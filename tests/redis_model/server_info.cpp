@@ -124,6 +124,12 @@ section commandstats(const server_state& of) {
     return result;
 }
 
+section cluster(const server_state&) {
+    section result("Cluster");
+    result.number("cluster_enabled", 0);
+    return result;
+}
+
 section keyspace_section(const server_state& of) {
     section result("Keyspace");
     const auto& keys = of.data.keys();
@@ -153,6 +159,7 @@ constexpr known_section known[] = {
     {"STATS", true, &stats},
     {"REPLICATION", true, &replication},
     {"COMMANDSTATS", false, &commandstats},
+    {"CLUSTER", true, &cluster},
     {"KEYSPACE", true, &keyspace_section},
 };
 

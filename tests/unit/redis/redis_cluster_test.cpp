@@ -47,19 +47,29 @@ TEST(ParseMoved, FindsNoneWhereNoneIsNamed) {
         EXPECT_FALSE(parse_moved(each, "here")) << each;
 }
 
-TEST(ClusterNodes, AreTriedInTheOrderOfWhatIsKnown) {
-    cluster_nodes nodes({{"a", 1}, {"b", 2}});
-    EXPECT_EQ(text_of(nodes.first()), "a:1");
-    nodes.pass_by();
-    EXPECT_EQ(text_of(nodes.first()), "b:2");
-    nodes.prefer({"c", 3});
-    EXPECT_EQ(text_of(nodes.first()), "c:3");
-    nodes.prefer({"a", 1});
-    EXPECT_EQ(text_of(nodes.first()), "a:1");
-    EXPECT_EQ(nodes.count(), 3u);
+std::string order_of(const cluster_nodes& nodes) {
+    std::string all;
+    std::vector<redis_address> tried;
+    while (const auto node = nodes.next(tried)) {
+        all += text_of(*node) + ' ';
+        tried.push_back(*node);
+    }
+    return all;
 }
 
-TEST(ClusterNodes, AreLearnedFromTheRangesOfSlots) {
+TEST(ClusterNodes, AreTriedInTheOrderOfWhatIsKnown) {
+    cluster_nodes nodes({{"a", 1}, {"b", 2}});
+    EXPECT_EQ(order_of(nodes), "a:1 b:2 ");
+    nodes.pass_by({"a", 1});
+    EXPECT_EQ(order_of(nodes), "b:2 a:1 ");
+    nodes.pass_by({"x", 1});
+    nodes.prefer({"c", 3});
+    EXPECT_EQ(order_of(nodes), "c:3 b:2 a:1 ");
+    nodes.prefer({"a", 1});
+    EXPECT_EQ(order_of(nodes), "a:1 c:3 b:2 ");
+}
+
+TEST(ClusterNodes, AreLearnedFromTheRangesOfSlotsAndForgottenWithTheNext) {
     const auto node = [](const std::string& host, std::int64_t port) {
         return array_reply({text_reply(host), number_reply(port), text_reply("id")});
     };
@@ -67,14 +77,14 @@ TEST(ClusterNodes, AreLearnedFromTheRangesOfSlots) {
         {number_reply(0), number_reply(5), node("b", 2), node("", 3), node("d", 0), text_reply("?")}
     );
     cluster_nodes nodes({{"a", 1}});
-    nodes.learn(array_reply({range, range, text_reply("?"), array_reply({})}), "a");
-    EXPECT_EQ(nodes.count(), 3u);
-    nodes.pass_by();
-    EXPECT_EQ(text_of(nodes.first()), "b:2");
-    nodes.pass_by();
-    EXPECT_EQ(text_of(nodes.first()), "a:3");
-    nodes.learn(store_detail::redis_value(), "a");
-    EXPECT_EQ(nodes.count(), 3u);
+    nodes.learn(array_reply({range, range, text_reply("?"), array_reply({})}), {"h", 9});
+    EXPECT_EQ(order_of(nodes), "h:9 b:2 h:3 a:1 ");
+    nodes.learn(store_detail::redis_value(), {"h", 9});
+    EXPECT_EQ(order_of(nodes), "h:9 b:2 h:3 a:1 ") << "it was refused";
+    nodes.learn(
+        array_reply({array_reply({number_reply(0), number_reply(5), node("e", 5)})}), {"b", 2}
+    );
+    EXPECT_EQ(order_of(nodes), "b:2 e:5 a:1 ");
 }
 
 redis_store_config at(std::initializer_list<std::uint16_t> ports) {
@@ -150,6 +160,49 @@ TEST(RedisCluster, AReplicaThatTakesOverIsFoundAndNobodyElseGetsTheLock) {
     EXPECT_EQ(bob.acquire("door", 2s).code, errc::quarantined) << bob.explain();
     EXPECT_TRUE(eventually([&] { return held.held.held(); })) << alice.explain();
     EXPECT_FALSE(alice.release(held.held)) << alice.explain();
+}
+
+// A node may have run for long, and have got the slot just now, without its keys.
+TEST(RedisCluster, AStoreThatIsNotThereMayHaveBeenAtAnotherNode) {
+    redis_cluster cluster;
+    const auto owner = cluster.owner_of(key_of_store);
+    auto config = at({cluster.node(owner).port()});
+    config.assume_new = false;
+    config.longest_ttl = 20s;
+    EXPECT_TRUE(eventually([&] {
+        return std::stoi(cluster.node(owner).connect().info("server")["uptime_in_seconds"]) > 1;
+    }));
+    redis_user user(config, 600ms);
+    EXPECT_EQ(user.acquire("door", 500ms).code, errc::quarantined);
+    auto admin = cluster.node(owner).connect();
+    const auto tokens = admin.command({"HGET", store_key("s"), "t"}).text;
+    const auto until = std::stoll(tokens.substr(tokens.find(' ') + 1));
+    const auto time = admin.command({"TIME"});
+    EXPECT_GT(until / 1'000'000 - std::stoll(time.at(0).text), 15) << tokens;
+}
+
+// A cluster that lacks a slot serves none; a moment later the others have told the node again.
+TEST(RedisCluster, ThatServesNobodyForAMomentEndsNoWait) {
+    redis_cluster cluster;
+    const auto owner = cluster.owner_of(key_of_store);
+    redis_user alice(at({cluster.node(owner).port()}), 10s);
+    redis_user bob(at({cluster.node(owner).port()}), 10s);
+    auto held = alice.acquire("door");
+    ASSERT_FALSE(held.code) << alice.explain();
+    EXPECT_FALSE(bob.acquire("window").code) << bob.explain();
+    auto admin = cluster.node(owner).connect();
+    const auto foreign = admin.command({"CLUSTER", "KEYSLOT", "{b}"}).number;
+    ASSERT_NE(cluster.owner_of("{b}"), owner);
+    admin.command({"CLUSTER", "DELSLOTS", std::to_string(foreign)});
+    auto asked = bob.ask("door");
+    EXPECT_TRUE(eventually([&] { return bob.explain().find("CLUSTERDOWN") != std::string::npos; }))
+        << bob.explain();
+    EXPECT_TRUE(eventually([&] {
+        return !admin.try_command({"TTL", key_of_store}).is_error() &&
+               parties_at(admin, "door") == 2;
+    })) << bob.explain();
+    EXPECT_FALSE(alice.release(held.held)) << alice.explain();
+    EXPECT_FALSE(outcome_of(asked).code) << bob.explain();
 }
 
 TEST(RedisCluster, IsNamedAsSuchAndNothingElseIs) {

@@ -69,6 +69,9 @@ TEST(RedisConfig, OfAClusterNamesNothingElse) {
         };
     };
     expect_bad_config(cluster([](auto& config) { config.database = 1; }), "no other than 0");
+    expect_bad_config(
+        cluster([](auto& config) { config.allow_unseen_restarts = true; }), "must be noticed"
+    );
     expect_bad_config(cluster([](auto& config) { config.unix_socket = "/s"; }), "leave the");
     expect_bad_config(
         cluster([](auto& config) {

@@ -10,8 +10,10 @@
 namespace mortise::store_detail {
 namespace {
 
-bool same(const redis_address& one, const redis_address& other) {
-    return one.host == other.host && one.port == other.port;
+bool has(const std::vector<redis_address>& nodes, const redis_address& node) {
+    return std::any_of(nodes.begin(), nodes.end(), [&](const auto& each) {
+        return each.host == node.host && each.port == node.port;
+    });
 }
 
 // One that does not know its own name says nothing, or a question mark.
@@ -45,38 +47,57 @@ private:
     void on_closed(redis_failure why) noexcept override;
     bool listens() const noexcept override { return events_->listens(); }
 
+    asio::awaitable<redis_failure> search();
     asio::awaitable<redis_failure> try_node(redis_address node);
+    asio::awaitable<redis_failure> judge_slot(redis_address node);
 
     const asio::any_io_executor strand_;
     const cluster_settings settings_;
     redis_wire_events* events_ = nullptr;
     std::shared_ptr<redis_wire> wire_;
+    std::vector<redis_address> tried_;
+    std::optional<redis_address> referred_;  ///< The node that another one has named as the owner.
     bool open_ = false;
     bool closed_ = false;
 };
 
-// Asks one node after the other, those first that are said to have the slot. A node that vanished
-// must not take all of the time.
 asio::awaitable<redis_failure> cluster_wire::open(redis_wire_events& events) {
-    constexpr std::size_t hops = 4;
     const auto kept = shared_from_this();
     events_ = &events;
-    auto& nodes = *settings_.known;
-    redis_failure failure;
-    for (auto left = nodes.count() + hops; left != 0; --left) {
-        auto trying = try_node(nodes.first());
-        failure = co_await std::move(trying);
-        if (closed_)
-            co_return redis_failure(errc::store_unavailable, "closed");
-        open_ = !failure.code;
-        if (open_)
-            co_return failure;
+    auto searching = search();
+    auto failure = co_await std::move(searching);
+    if (closed_)
+        co_return redis_failure(errc::store_unavailable, "closed");
+    open_ = !failure.code;
+    if (!open_ && wire_)
         wire_->close();
-    }
     co_return failure;
 }
 
-// Connects to a node and asks it for a key of the store: it has the slot, or it says who has.
+// Asks one node after the other, each once; next the one that is said to have the slot. What is
+// wrong with that one counts, or else an outage: who waits waits it out.
+asio::awaitable<redis_failure> cluster_wire::search() {
+    redis_failure worst;
+    bool of_owner = false;
+    while (const auto node = settings_.known->next(tried_)) {
+        tried_.push_back(*node);
+        const bool owner = referred_ && text_of(*referred_) == text_of(*node);
+        if (wire_)
+            wire_->close();
+        auto trying = try_node(*node);
+        auto failure = co_await std::move(trying);
+        if (closed_ || !failure.code || is_in_motion(failure.text))
+            co_return failure;
+        failure.text = text_of(*node) + ": " + failure.text;
+        const bool outage = failure.code == errc::store_unavailable;
+        if (owner || (!of_owner && (outage || !worst.code)))
+            worst = std::move(failure);
+        of_owner = of_owner || owner;
+    }
+    co_return worst;
+}
+
+// Connects to a node. One that vanished must not take all of the time.
 asio::awaitable<redis_failure> cluster_wire::try_node(redis_address node) {
     constexpr int at_once = 4;
     auto settings = settings_.node;
@@ -85,35 +106,41 @@ asio::awaitable<redis_failure> cluster_wire::try_node(redis_address node) {
     settings.connect_max /= at_once;
     const auto wire = make_socket_wire(strand_, std::move(settings));
     wire_ = wire;
-    auto& nodes = *settings_.known;
     auto opening = wire->open(*this);
     auto failure = co_await std::move(opening);
-    if (failure.code) {
-        nodes.pass_by();
-        failure.text = text_of(node) + ": " + failure.text;
-        co_return failure;
+    if (!failure.code) {
+        auto judging = judge_slot(node);
+        failure = co_await std::move(judging);
     }
-    auto asking = wire->call({"EXISTS", settings_.key});
+    auto& nodes = *settings_.known;
+    if (!failure.code)
+        nodes.prefer(node);
+    else if (!closed_ && !is_in_motion(failure.text))
+        nodes.pass_by(node);
+    if (referred_ && !has(tried_, *referred_))
+        nodes.prefer(*referred_);
+    co_return failure;
+}
+
+// Whether the node has the slot, by a write that changes nothing: a node that was cut off from the
+// others may still answer what it is asked.
+asio::awaitable<redis_failure> cluster_wire::judge_slot(redis_address node) {
+    const auto wire = wire_;
+    auto asking = wire->call({"HDEL", settings_.key, ""});
     const auto reply = co_await std::move(asking);
-    if (!reply) {
-        nodes.pass_by();
-        co_return redis_failure(reply.error(), text_of(node) + ": it does not answer");
-    }
-    if (const auto moved = parse_moved(reply->text, node.host)) {
-        nodes.prefer(*moved);
-        co_return redis_failure(errc::store_unavailable, text_of(node) + ": " + reply->text);
-    }
-    if (reply->type == redis_value::kind::error) {
-        nodes.pass_by();
-        co_return redis_failure(
-            meaning_of_refusal(reply->text), text_of(node) + ": " + reply->text
-        );
+    if (!reply)
+        co_return redis_failure(reply.error(), "it does not answer");
+    const bool refused = reply->type == redis_value::kind::error;
+    if (refused && (is_elsewhere(reply->text) || is_in_motion(reply->text))) {
+        const auto owner = parse_moved(reply->text, node.host);
+        if (owner)
+            referred_ = owner;
+        co_return redis_failure(errc::store_unavailable, reply->text);
     }
     auto learning = wire->call({"CLUSTER", "SLOTS"});
     const auto slots = co_await std::move(learning);
     if (slots)
-        nodes.learn(*slots, node.host);
-    nodes.prefer(node);
+        settings_.known->learn(*slots, node);
     co_return redis_failure();
 }
 
@@ -134,41 +161,54 @@ void cluster_wire::close() noexcept {
 
 }  // namespace
 
-cluster_nodes::cluster_nodes(const std::vector<redis_address>& named)
-    : nodes_(named.begin(), named.end()) {}
+cluster_nodes::cluster_nodes(std::vector<redis_address> named)
+    : named_(std::move(named)), nodes_(named_) {}
+
+std::optional<redis_address> cluster_nodes::next(const std::vector<redis_address>& tried) const {
+    for (const auto& each : nodes_) {
+        if (!has(tried, each))
+            return each;
+    }
+    return std::nullopt;
+}
 
 void cluster_nodes::prefer(const redis_address& node) {
     const redis_address first = node;
-    std::erase_if(nodes_, [&](const auto& each) { return same(each, first); });
-    nodes_.push_front(first);
+    std::erase_if(nodes_, [&](const auto& each) { return text_of(each) == text_of(first); });
+    nodes_.insert(nodes_.begin(), first);
 }
 
-void cluster_nodes::pass_by() {
-    std::rotate(nodes_.begin(), nodes_.begin() + 1, nodes_.end());
+void cluster_nodes::pass_by(const redis_address& node) {
+    const auto is_it = [&](const auto& each) { return text_of(each) == text_of(node); };
+    const auto at = std::find_if(nodes_.begin(), nodes_.end(), is_it);
+    if (at != nodes_.end())
+        std::rotate(at, at + 1, nodes_.end());
 }
 
 void cluster_nodes::add(const redis_address& node) {
-    const bool known = std::any_of(nodes_.begin(), nodes_.end(), [&](const auto& each) {
-        return same(each, node);
-    });
-    if (!known && nodes_.size() < nodes_max)
+    if (!has(nodes_, node) && nodes_.size() < nodes_max)
         nodes_.push_back(node);
 }
 
 // Each range of slots is its first and last one, and then its nodes: host, port, and more.
-void cluster_nodes::learn(const redis_value& slots, const std::string& host) {
+void cluster_nodes::learn(const redis_value& slots, const redis_address& from) {
+    if (slots.type != redis_value::kind::array)
+        return;
+    nodes_.assign(1, from);
     for (const auto& range : slots.items) {
         for (std::size_t at = 2; at < range.items.size(); ++at) {
             const auto& node = range.items[at].items;
             if (node.size() < 2 || node[1].number < 1 || node[1].number > 65'535)
                 continue;
-            add({host_or(node[0].text, host), static_cast<std::uint16_t>(node[1].number)});
+            add({host_or(node[0].text, from.host), static_cast<std::uint16_t>(node[1].number)});
         }
     }
+    for (const auto& each : named_)
+        add(each);
 }
 
 std::optional<redis_address> parse_moved(std::string_view message, const std::string& host) {
-    if (!is_moved(message))
+    if (!message.starts_with("MOVED "))
         return std::nullopt;
     const auto place = message.substr(message.rfind(' ') + 1);
     const auto colon = place.rfind(':');

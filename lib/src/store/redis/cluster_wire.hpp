@@ -9,7 +9,6 @@
 #include <boost/asio/any_io_executor.hpp>
 
 #include <cstddef>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,30 +17,32 @@
 
 namespace mortise::store_detail {
 
-/// The nodes of a cluster, as far as they are known: those to try first come first. They begin with
-/// the nodes that the user has named, and change with what the cluster says. No I/O.
+/// The nodes of a cluster: those that the user has named, and those that the cluster has told, in
+/// the order in which to try them. No I/O.
 ///
 /// @par Threads One strand.
 class cluster_nodes {
 public:
     static constexpr std::size_t nodes_max = 1'000;  ///< As many as Redis means a cluster to have.
 
-    explicit cluster_nodes(const std::vector<redis_address>& named);
+    explicit cluster_nodes(std::vector<redis_address> named);
 
-    const redis_address& first() const noexcept { return nodes_.front(); }
-    std::size_t count() const noexcept { return nodes_.size(); }
+    /// The first one that is not among `tried`.
+    std::optional<redis_address> next(const std::vector<redis_address>& tried) const;
 
     /// That node has the slot, or is said to have it.
     void prefer(const redis_address& node);
-    /// The first one could not be asked.
-    void pass_by();
-    /// Adds the nodes that an answer to `CLUSTER SLOTS` names; `host` answered.
-    void learn(const redis_value& slots, const std::string& host);
+    /// That node could not be asked.
+    void pass_by(const redis_address& node);
+    /// Takes the nodes that an answer to `CLUSTER SLOTS` names in place of those that were told
+    /// before; `from` answered.
+    void learn(const redis_value& slots, const redis_address& from);
 
 private:
     void add(const redis_address& node);
 
-    std::deque<redis_address> nodes_;
+    const std::vector<redis_address> named_;
+    std::vector<redis_address> nodes_;
 };
 
 /// Where "MOVED SLOT HOST:PORT" leads; a node that says no host means its own, `host`. Nothing if

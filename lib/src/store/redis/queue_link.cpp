@@ -82,9 +82,10 @@ asio::awaitable<result<redis_value>> queue_link::act_in_steps(lock_call call) {
     const auto meant = session().id;
     const bool has_short_way = call.first != call.rules;
     if (has_short_way && !crowded_.contains(call.name)) {
-        auto trying =
-            act(script_call(call.first, keys_.brief(session_name(), call.name), arguments_of(call))
-            );
+        auto keys = keys_.brief(session_name(), call.name);
+        if (settings().cluster)
+            keys.push_back(keys_.never());
+        auto trying = act(script_call(call.first, std::move(keys), arguments_of(call)));
         auto reply = co_await std::move(trying);
         if (!reply || !is_out_of_ordinary(*reply))
             co_return reply;

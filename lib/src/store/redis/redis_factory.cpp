@@ -54,6 +54,8 @@ void check_place(const redis_store_config& config) {
         refuse(
             "cluster", "leave the sentinels, or the socket, out: the nodes tell which has a slot"
         );
+    if (!config.cluster.empty() && config.allow_unseen_restarts)
+        refuse("allow_unseen_restarts", "leave it out: a node that takes over must be noticed");
     if (!config.cluster.empty() && config.database != 0)
         refuse("database", "leave it out: a cluster has no other than 0");
     if (path.empty() && config.sentinels.empty() && config.cluster.empty())

@@ -70,8 +70,12 @@ errc meaning_of_refusal(std::string_view message) noexcept {
     return errc::store_unavailable;
 }
 
-bool is_moved(std::string_view message) noexcept {
-    return message.starts_with("MOVED ");
+bool is_elsewhere(std::string_view message) noexcept {
+    return message.starts_with("MOVED ") || message.starts_with("CLUSTERDOWN");
+}
+
+bool is_in_motion(std::string_view message) noexcept {
+    return message.starts_with("ASK ") || message.starts_with("TRYAGAIN");
 }
 
 bool refuses_user(errc meaning) noexcept {

@@ -21,8 +21,10 @@ struct redis_failure {
 
 /// The meaning for a store of an error from a server, by the words that it begins with.
 errc meaning_of_refusal(std::string_view message) noexcept;
-/// Whether a node of a cluster says that another one has the key.
-bool is_moved(std::string_view message) noexcept;
+/// Whether a node of a cluster says that another one has the key, or that it serves nobody.
+bool is_elsewhere(std::string_view message) noexcept;
+/// Whether a node of a cluster says that the key is being moved.
+bool is_in_motion(std::string_view message) noexcept;
 /// Whether a refusal of this meaning lasts: the command is forbidden to this user, or to all
 /// (renamed).
 bool refuses_user(errc meaning) noexcept;

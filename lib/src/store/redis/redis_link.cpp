@@ -127,7 +127,7 @@ asio::awaitable<redis_failure> redis_link::learn_facts() {
 error_code redis_link::refused(const wire_ptr& wire, const redis_value& reply) {
     const redis_failure failure{meaning_of_refusal(reply.text), reply.text};
     const auto why = failure.code;
-    const bool elsewhere = why == errc::read_only_server || is_moved(reply.text);
+    const bool elsewhere = why == errc::read_only_server || is_elsewhere(reply.text);
     if (elsewhere && wire == newest_wire())
         leave_server(failure);  // Another server is the primary, or has the slot.
     else if (why == errc::not_enough_replicas && wire == newest_wire())
@@ -174,6 +174,9 @@ asio::awaitable<result<redis_value>> redis_link::send(redis_command request) {
         co_return wire.error();
     auto running = calls_.command(*wire, std::move(request));
     auto reply = co_await std::move(running);
+    if (reply && reply->type == redis_value::kind::error &&
+        (is_elsewhere(reply->text) || is_in_motion(reply->text)))
+        reply = refused(*wire, *reply);
     leave(*wire);
     co_return reply;
 }

@@ -108,8 +108,8 @@ protected:
     /// Drops the connection. The session goes on with another, which may lead to another server.
     void leave_server(const redis_failure& why);
     /// Remembers a refusal, and leaves a server that is no longer the primary, that no longer has
-    /// the slot of the store, or that has refused writes for a TTL because it has too few replicas:
-    /// it may have been cut off.
+    /// the slot of the store or serves nobody, or that has refused writes for a TTL because it has
+    /// too few replicas: it may have been cut off.
     /// @return the meaning of the refusal.
     error_code refused(const wire_ptr& wire, const redis_value& reply);
     /// The server has carried out a write of the session.

@@ -27,6 +27,10 @@ public:
 
     /// A key that belongs to no session and no lock, such as "id".
     std::string of(std::string_view kind) const { return begin_ + std::string(kind); }
+    /// A key that is never there. While a slot is being moved, a node refuses each script that
+    /// names it, before its first write; otherwise it would refuse the write of a key that the
+    /// script itself has emptied.
+    std::string never() const { return of("-"); }
     std::string inbox(std::string_view session) const { return with("i:", session); }
 
     /// For the short ways: the table of sessions, the index of a session, the lock.

@@ -5,10 +5,10 @@ local function info(section, field)
     return type(report) == 'string' and match(report, field .. ':([^\r\n]*)')
 end
 
--- The run of the server, by half of its id. The other half is that of its data, which is new when a
--- replica is promoted: a server that followed another one meanwhile may have forgotten what it
--- granted before.
+-- The run of the server, by half of its id. The other half is the name of the data that it followed
+-- before it was promoted, or zeros: a server that followed another one meanwhile may have forgotten
+-- what it granted before.
 local function present_run()
-    local run, data = info('server', 'run_id'), info('replication', 'master_replid')
-    return run and (sub(run, 1, 20) .. sub(data or run, 1, 20))
+    local run, followed = info('server', 'run_id'), info('replication', 'master_replid2')
+    return run and (sub(run, 1, 20) .. sub(followed or run, 1, 20))
 end

@@ -51,14 +51,12 @@ for other in string.gmatch(queue, '([^: ]+)[^ ]*') do
     others = other ~= S and '1' or others
 end
 local since, change = digits(now()), digits(changes + 1)
-index()
 local heard = publish(session, 'g ' .. request .. ' ' .. given .. ' 0 ' ..
                       (contended and '1 ' or '0 ') .. change)
 if heard == 0 and session ~= S then
-    call('HDEL', KEYS[2], wanted)
-    call('HSET', KEYS[2], id, 'x ' .. name)
     return '+'
 end
+index()
 call('SET', KEYS[3], session .. ':' .. request .. ':x:' .. given .. ':0::' ..
      (since == given and '' or since) .. '|' .. (queue == '' and '' or queue .. ' ') .. wish .. ':' .. since)
 if session == S then

@@ -16,10 +16,12 @@ end
 
 -- For how long a holder that a missing store knew may still believe in its lease. A server that
 -- never forgot anything never had this store; a new server may have forgotten all but what came
--- since.
+-- since. A node of a cluster may have got the slot just now, without its keys.
 local function forgotten()
     if ARGV[9] == '1' then
         return 0
+    elseif (info('cluster', 'cluster_enabled') or '1') ~= '0' then
+        return longest
     end
     local flushed = info('commandstats', 'cmdstat_flushall') or
         info('commandstats', 'cmdstat_flushdb') or info('commandstats', 'cmdstat_swapdb')
