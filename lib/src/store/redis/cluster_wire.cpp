@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/redis/cluster_wire.hpp"
 
+#include "store/redis/forwarding_wire.hpp"
 #include "store/redis/socket_wire.hpp"
 #include "store/redis/words.hpp"
 
@@ -21,31 +22,20 @@ std::string host_or(std::string_view named, const std::string& own) {
     return named.empty() || named == "?" ? own : std::string(named);
 }
 
-class cluster_wire final : public redis_wire,
-                           public std::enable_shared_from_this<cluster_wire>,
-                           private redis_wire_events {
+class cluster_wire final : public forwarding_wire {
 public:
     cluster_wire(const asio::any_io_executor& strand, cluster_settings settings)
         : strand_(strand), settings_(std::move(settings)) {}
 
     asio::awaitable<redis_failure> open(redis_wire_events& events) override;
-
-    asio::awaitable<redis_failure> subscribe(std::string channel) override {
-        return wire_->subscribe(std::move(channel));
-    }
-    asio::awaitable<result<redis_value>> call(redis_command command) override {
-        return wire_->call(std::move(command));
-    }
-    asio::awaitable<result<std::vector<redis_value>>> pipeline(std::vector<redis_command> commands
-    ) override {
-        return wire_->pipeline(std::move(commands));
-    }
     void close() noexcept override;
 
 private:
-    void on_push(redis_value push) noexcept override { events_->on_push(std::move(push)); }
-    void on_closed(redis_failure why) noexcept override;
-    bool listens() const noexcept override { return events_->listens(); }
+    // A wire that is still being tried fails by its own answer.
+    void on_closed(redis_failure why) noexcept override {
+        if (open_)
+            forwarding_wire::on_closed(std::move(why));
+    }
 
     asio::awaitable<redis_failure> search();
     asio::awaitable<redis_failure> try_node(redis_address node);
@@ -53,12 +43,9 @@ private:
 
     const asio::any_io_executor strand_;
     const cluster_settings settings_;
-    redis_wire_events* events_ = nullptr;
-    std::shared_ptr<redis_wire> wire_;
     std::vector<redis_address> tried_;
     std::optional<redis_address> referred_;  ///< The node that another one has named as the owner.
     bool open_ = false;
-    bool closed_ = false;
 };
 
 asio::awaitable<redis_failure> cluster_wire::open(redis_wire_events& events) {
@@ -142,15 +129,6 @@ asio::awaitable<redis_failure> cluster_wire::judge_slot(redis_address node) {
     if (slots)
         settings_.known->learn(*slots, node);
     co_return redis_failure();
-}
-
-// A wire that is still being tried fails by its own answer.
-void cluster_wire::on_closed(redis_failure why) noexcept {
-    if (closed_ || !open_)
-        return;
-    const auto kept = shared_from_this();
-    close();
-    events_->on_closed(std::move(why));
 }
 
 void cluster_wire::close() noexcept {

@@ -2,6 +2,7 @@
 #include "store/redis/sentinel_circle.hpp"
 
 #include "mortise/coro/detail/with_code.hpp"
+#include "store/redis/forwarding_wire.hpp"
 #include "store/redis/socket_wire.hpp"
 #include "store/redis/words.hpp"
 
@@ -45,41 +46,22 @@ place_in(const result<redis_value>& reply, const std::string& name, const std::s
     return found;
 }
 
-class sentinel_wire final : public redis_wire,
-                            public std::enable_shared_from_this<sentinel_wire>,
-                            private redis_wire_events {
+class sentinel_wire final : public forwarding_wire {
 public:
     sentinel_wire(const asio::any_io_executor& strand, sentinel_settings settings)
         : strand_(strand), settings_(std::move(settings)) {}
 
     asio::awaitable<redis_failure> open(redis_wire_events& events) override;
-
-    asio::awaitable<redis_failure> subscribe(std::string channel) override {
-        return wire_->subscribe(std::move(channel));
-    }
-
-    asio::awaitable<result<redis_value>> call(redis_command command) override {
-        return wire_->call(std::move(command));
-    }
-
-    asio::awaitable<result<std::vector<redis_value>>> pipeline(std::vector<redis_command> commands
-    ) override {
-        return wire_->pipeline(std::move(commands));
-    }
-
     void close() noexcept override;
 
 private:
-    void on_push(redis_value push) noexcept override { events_->on_push(std::move(push)); }
-    void on_closed(redis_failure why) noexcept override;
-    bool listens() const noexcept override { return events_->listens(); }
+    void leave_old_primary() {
+        on_closed({errc::store_unavailable, "the sentinels name another primary"});
+    }
 
     const asio::any_io_executor strand_;
     const sentinel_settings settings_;
-    redis_wire_events* events_ = nullptr;
     std::shared_ptr<sentinel_circle> circle_;
-    std::shared_ptr<redis_wire> wire_;
-    bool closed_ = false;
 };
 
 asio::awaitable<redis_failure> sentinel_wire::open(redis_wire_events& events) {
@@ -113,20 +95,11 @@ asio::awaitable<redis_failure> sentinel_wire::open(redis_wire_events& events) {
         circle->close();
     } else {
         circle->watch(found, [weak = weak_from_this()] {
-            if (const auto self = weak.lock())
-                self->on_closed({errc::store_unavailable, "the sentinels name another primary"});
+            if (const auto self = std::static_pointer_cast<sentinel_wire>(weak.lock()))
+                self->leave_old_primary();
         });
     }
     co_return failure;
-}
-
-// Called when the server closes the connection, or when it is no longer the primary.
-void sentinel_wire::on_closed(redis_failure why) noexcept {
-    if (closed_)
-        return;
-    const auto kept = shared_from_this();
-    close();
-    events_->on_closed(std::move(why));
 }
 
 void sentinel_wire::close() noexcept {
