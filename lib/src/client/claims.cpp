@@ -29,9 +29,10 @@ bool claims::enter(const claim_ptr& claim) {
     idle_.emplace(claim->order, claim);
     if (own_.keeper.opens_later() && claim->queues)
         return false;  // The next opening has its timer; a waiter that joins does not hasten it.
-    if (!own_.keeper.open())
-        own_.keeper.need();
-    return own_.keeper.open();
+    if (own_.keeper.open())
+        return true;
+    own_.keeper.need();
+    return false;  // The opening sends the requests of all that wait, even if it has ended already.
 }
 
 void claims::start(const claim_ptr& claim, const std::shared_ptr<release_op>& releasing) {
