@@ -81,7 +81,24 @@ void zookeeper_ensemble::configure(std::size_t member) const {
         out << each << '\n';
 }
 
+// A server that is killed when it has just made a log does not start again: the log has no header
+// yet (EOFException). Nothing of it was acknowledged; an administrator removes it, too.
+void zookeeper_ensemble::remove_logs_without_header(std::size_t member) const {
+    constexpr std::uintmax_t header_size = 16;
+    const auto data = folder(member) / "data" / "version-2";
+    if (!std::filesystem::exists(data))
+        return;
+    const std::filesystem::directory_iterator found(data);
+    const std::vector<std::filesystem::path> files(begin(found), end(found));
+    for (const auto& each : files) {
+        if (each.filename().string().starts_with("log.") &&
+            std::filesystem::file_size(each) < header_size)
+            std::filesystem::remove(each);
+    }
+}
+
 void zookeeper_ensemble::start(std::size_t member) {
+    remove_logs_without_header(member);
     std::vector<std::string> command = {
         MORTISE_JAVA,
         "-Xmx96m",

@@ -88,6 +88,7 @@ private:
     child_program& running(std::size_t member) const;
     std::filesystem::path folder(std::size_t member) const;
     void configure(std::size_t member) const;
+    void remove_logs_without_header(std::size_t member) const;
 
     const settings chosen_;
     const route way_;
