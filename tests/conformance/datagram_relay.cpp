@@ -10,6 +10,7 @@
 
 #include <array>
 #include <chrono>
+#include <system_error>
 #include <utility>
 
 namespace mortise::test {
@@ -22,14 +23,13 @@ constexpr auto lateness = std::chrono::milliseconds(30);
 
 }  // namespace
 
-/// The relay for one socket.
+/// The relay for one socket, which was moved away from `name`.
 class datagram_relay::place : public std::enable_shared_from_this<place> {
 public:
     place(asio::io_context& context, const fs::path& name, const fs::path& moved)
         : time_(coro::make_boot_time_source(context.get_executor())),
           socket_(context),
           moved_(moved) {
-        fs::rename(name, moved_);
         socket_.open();
         socket_.bind(protocol::endpoint(name.string()));
         EXPECT_EQ(::chmod(name.c_str(), 0600), 0);
@@ -118,6 +118,10 @@ void datagram_relay::look() {
         std::error_code gone;
         if (!name.ends_with(suffix_) || places_.contains(name) || !each.is_socket(gone))
             continue;
+        fs::rename(each.path(), away_ / name, gone);
+        if (gone == std::errc::no_such_file_or_directory)
+            continue;  // Its session has ended meanwhile.
+        ASSERT_FALSE(gone) << gone.message();
         const auto new_place = std::make_shared<place>(context_, each.path(), away_ / name);
         new_place->pass_on(*this);
         places_.emplace(name, new_place);
