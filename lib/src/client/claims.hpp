@@ -40,6 +40,8 @@ public:
     bool enter(const claim_ptr& claim);
     /// A request that its caller sends.
     struct sent_request {
+        sent_request() = default;  // declared: no aggregate (docs/compilers.md, G3)
+
         claim_ptr by;
         lock_request sent;
         std::uint64_t epoch = 0;

@@ -51,6 +51,9 @@ public:
 
     /// What a session does with one lock.
     struct lock_call {
+        lock_call(redis_script brief, redis_script all, std::string lock, std::string words)
+            : first(brief), rules(all), name(std::move(lock)), text(std::move(words)) {}
+
         redis_script first;  ///< The short way,
         redis_script rules;  ///< and the script if something is out of the ordinary.
         std::string name;

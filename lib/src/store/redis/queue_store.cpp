@@ -131,9 +131,9 @@ public:
         const auto turn = co_await std::move(waiting);
         if (!turn)
             co_return turn.error();
-        auto asking = link->act_at(
-            {redis_script::withdraw, redis_script::withdraw, name, std::to_string(id), {}}
-        );
+        auto asking =
+            link->act_at({redis_script::withdraw, redis_script::withdraw, name, std::to_string(id)}
+            );
         const auto reply = co_await std::move(asking);
         if (!reply)
             co_return reply.error();
@@ -153,8 +153,7 @@ public:
         if (!turn)
             co_return turn.error();
         auto asking =
-            link->act_at({redis_script::release, redis_script::release_rules, held.name, *text, {}}
-            );
+            link->act_at({redis_script::release, redis_script::release_rules, held.name, *text});
         const auto reply = co_await std::move(asking);
         if (!reply)
             co_return reply.error();
@@ -241,7 +240,7 @@ public:
         const auto turn = co_await std::move(waiting);
         if (!turn)
             co_return turn.error();
-        auto asking = link->act_at({redis_script::draw, redis_script::draw, held.name, *text, {}});
+        auto asking = link->act_at({redis_script::draw, redis_script::draw, held.name, *text});
         const auto reply = co_await std::move(asking);
         if (!reply)
             co_return reply.error();
@@ -312,7 +311,7 @@ private:
         if (!plain)
             link_->note_crowd(request.name);
         const auto rules = redis_script::request_rules;
-        return {plain ? brief : rules, rules, request.name, request_text(request), {}};
+        return {plain ? brief : rules, rules, request.name, request_text(request)};
     }
     static std::vector<std::string> one_text(std::string text) {
         return std::vector<std::string>(1, std::move(text));
