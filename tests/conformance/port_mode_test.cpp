@@ -279,5 +279,30 @@ TEST_P(StorePortFair, AnswersAndGrantsSayWhetherOthersWait) {
     }(h()));
 }
 
+TEST_P(StorePortFair, ReadersThatAreGrantedTogetherDoNotWaitForOneAnother) {
+    h().run([](store_harness& harness) -> asio::awaitable<void> {
+        peer alice(harness);
+        peer bob(harness);
+        peer carol(harness);
+        peer* const readers[] = {&bob, &carol};
+        co_await alice.open();
+        const grant held = co_await alice.hold("book");
+        const peer::manner reads{lock_mode::shared()};
+        for (auto* const each : readers) {
+            co_await each->open();
+            EXPECT_EQ((co_await each->ask_for("book", reads))->type, kind::queued);
+        }
+        EXPECT_EQ((co_await bob.port().look(0))->entries.size(), 1u) << "knows of carol";
+        co_await alice.port().release(held);
+        for (auto* const each : readers) {
+            EXPECT_TRUE(co_await each->hears(told_kind::granted, each->last_id()));
+            EXPECT_FALSE(each->last_heard().contended);
+            EXPECT_FALSE(
+                co_await each->hears(told_kind::contended, each->last_id(), milliseconds(20))
+            );
+        }
+    }(h()));
+}
+
 }  // namespace
 }  // namespace mortise::test

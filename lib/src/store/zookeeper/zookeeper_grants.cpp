@@ -37,11 +37,15 @@ void zookeeper_locks::read_grant(const own_lock& lock, own_request& mine, const 
     tell(store_event::kind::granted, mine, mine.contended);
 }
 
-// Others wait behind the node, as far as is known: who stood before it is gone, or holds, too.
+// Others wait behind the node, as far as is known: who stood before it is gone, or holds, too, and
+// readers behind a reader are granted together with it.
 bool zookeeper_locks::others_behind(const own_lock& lock, const own_request& mine) const {
+    const auto shared = lock_mode::shared();
     const auto& nodes = lock.seen.nodes();
+    bool together = mine.mode == shared;
     for (auto at = lock.seen.place_of(mine.node) + 1; at < nodes.size(); ++at) {
-        if (nodes[at].session != link_->own_id() && !lock.seen.holds(at))
+        together = together && nodes[at].mode == shared;
+        if (!together && nodes[at].session != link_->own_id() && !lock.seen.holds(at))
             return true;
     }
     return false;
