@@ -42,6 +42,9 @@ public:
         return make_detachable(make_mysql_store(std::move(config)), line());
     }
 
+    // A lock's row keeps the mark of its last change only, until the bell has read it.
+    bool pushes_merge() const override { return true; }
+
     // Counts sessions, holders and waiters.
     std::size_t residue() override {
         return std::stoul(shared_mariadb().run(

@@ -134,6 +134,10 @@ public:
     /// Whether a session may be told something else than what has changed, to look, say, or that
     /// others wait in a second event after the first.
     virtual bool pushes_are_hints() const { return messages_are_hints(); }
+    /// Whether pushes that come shortly after one another may be told as ones to look, as many.
+    virtual bool pushes_merge() const { return false; }
+    /// Whether the end of a session frees all that it held in one step.
+    virtual bool ends_at_once() const { return true; }
     /// Where lists do not show who waits: whether somebody has wanted the lock that is held.
     virtual bool wanted(const std::string& name);
     /// Whether a grant gets more tokens while somebody waits for its lock.

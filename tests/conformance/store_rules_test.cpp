@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Checks that every store keeps the rules of core/lock_engine: it answers random wishes as the
 // memory store does, which runs the engine itself. A judge that knows no store looks on.
+#include "conformance/grant_judge.hpp"
 #include "conformance/memory_harness.hpp"
 #include "conformance/peer.hpp"
 #include "conformance/port_conformance.hpp"
@@ -15,7 +16,6 @@
 #include <chrono>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,14 +30,16 @@ using std::chrono::milliseconds;
 /// together.
 enum class wishes : std::uint8_t { watched, plain, crowds };
 
-/// Whether each push is told as the engine says, or is a hint, which may be one to look at all.
-enum class pushes : std::uint8_t { answers, hints };
+/// Whether each push is told as the engine says, or so, but that several in a row may be told as
+/// ones to look, or is a hint, which may be one to look at all.
+enum class pushes : std::uint8_t { answers, merged_answers, hints };
 
 /// What a store may lack that walks otherwise ask for.
 struct walk_limits {
     bool hold_max = true;
     bool draws_when_contended = true;
     bool release_and_request = true;  ///< In one step.
+    bool ends_at_once = true;         ///< Sessions; else others get slots meanwhile.
 };
 
 /// The record of a walk, in words.
@@ -45,60 +47,6 @@ struct walk_record {
     std::vector<std::string> steps;
     /// The events of each session after each step.
     std::vector<std::vector<std::string>> events;
-};
-
-/// Decides from what the sessions have, and from nothing else, whether they may have it together.
-class grant_judge {
-public:
-    using views_type = std::map<unsigned, session_view>;
-
-    void know(unsigned session, request_id id, lock_mode mode) { modes_[{session, id}] = mode; }
-
-    /// Returns what is wrong; empty: nothing.
-    std::string objection(const views_type& views) {
-        std::map<std::string, std::vector<holding>> held;
-        for (const auto& [session, view] : views) {
-            for (const auto& each : view.entries) {
-                if (each.granted)
-                    held[each.name].push_back({modes_.at({session, each.id}), each});
-            }
-        }
-        for (const auto& [name, holders] : held) {
-            if (const auto wrong = objection(name, holders); !wrong.empty())
-                return name + wrong;
-        }
-        return {};
-    }
-
-private:
-    struct holding {
-        lock_mode mode;
-        session_entry entry;
-    };
-
-    std::string objection(const std::string& name, const std::vector<holding>& holders) {
-        const auto mode = holders.front().mode;
-        const auto token = holders.front().entry.token;
-        std::set<std::uint32_t> slots;
-        for (const auto& [other, entry] : holders) {
-            if (other != mode)
-                return " is held in two modes";
-            if (mode == lock_mode::shared() && entry.token != token)
-                return " is shared by two tokens";
-            if (mode.capacity() != 0 && (entry.slot < 1 || entry.slot > mode.capacity()))
-                return " has no such slot";
-            if (mode != lock_mode::shared() && !slots.insert(entry.slot).second)
-                return " is held twice";
-            auto& highest = highest_[{name, entry.slot}];
-            if (entry.token.value < highest)
-                return " has a token that has fallen";
-            highest = entry.token.value;
-        }
-        return {};
-    }
-
-    std::map<std::pair<unsigned, request_id>, lock_mode> modes_;
-    std::map<std::pair<std::string, std::uint32_t>, std::uint64_t> highest_;
 };
 
 /// Some sessions at one store, and a record of what they did and were told.
@@ -161,12 +109,18 @@ private:
         return "token " + std::to_string(known->second);
     }
 
+    // Whether other slots than those of the engine are sound is for the judge.
+    std::string text_of(const fencing_token& token, std::uint32_t slot) {
+        const auto text = text_of(token);
+        return limits_.ends_at_once ? text + " " + std::to_string(slot) : text;
+    }
+
     std::string text_of(const result<answer>& reply) {
         if (!reply)
             return reply.error().message();
         switch (reply->type) {
         case answer::kind::granted:
-            return "granted " + text_of(reply->token) + " slot " + std::to_string(reply->slot) +
+            return "granted " + text_of(reply->token, reply->slot) +
                    (reply->contended ? " contended" : "");
         case answer::kind::queued:
             return "queued";
@@ -360,10 +314,10 @@ private:
                 return a.id < b.id;
             });
             for (const auto& each : view->entries)
-                say(std::to_string(each.id) + " " + each.name + " " + text_of(each.token) + " " +
-                    std::to_string(each.slot) + (each.contended ? " contended" : ""));
+                say(std::to_string(each.id) + " " + each.name + " " +
+                    text_of(each.token, each.slot) + (each.contended ? " contended" : ""));
             // A hint may be told twice.
-            if (pushes_ == pushes::answers)
+            if (pushes_ != pushes::hints)
                 say("changes " + std::to_string(view->changes));
             views_[who] = std::move(*view);
             auto beating = peers_[who]->port().beat(0);
@@ -401,7 +355,11 @@ private:
         std::vector<std::string> lines = take_lines(who);
         if (const auto* const wanted = wanted_lines()) {
             const auto end = harness_.time()->now() + patience;
-            while (!covers(lines, *wanted)) {
+            for (;;) {
+                if (pushes_ == pushes::merged_answers)
+                    part_merged(lines, *wanted);
+                if (covers(lines, *wanted))
+                    break;
                 const auto now = harness_.time()->now();
                 if (now >= end) {
                     ADD_FAILURE() << "session " << who
@@ -418,11 +376,36 @@ private:
         }
         std::sort(lines.begin(), lines.end());
         forget_late_change(lines);
-        if (pushes_ == pushes::answers) {
+        if (pushes_ != pushes::hints) {
             for (const auto& each : lines)
                 say("told: " + each);
         }
         record_.events.push_back(std::move(lines));
+    }
+
+    // Names what each line to look stands for: one of the grants and contentions that are missing.
+    // A grant that is read late tells of those who have come since, too.
+    static void
+    part_merged(std::vector<std::string>& lines, const std::vector<std::string>& wanted) {
+        static const std::string contended = " contended";
+        const auto look = text_of(store_event::kind::look_again);
+        const auto spare = [&](const std::string& line) {
+            return std::count(lines.begin(), lines.end(), line) >
+                   std::count(wanted.begin(), wanted.end(), line);
+        };
+        const auto missing = [&](const std::string& line) {
+            return std::count(lines.begin(), lines.end(), line) <
+                   std::count(wanted.begin(), wanted.end(), line);
+        };
+        for (const auto& each : wanted) {
+            const bool granted = each.starts_with("granted");
+            if ((!granted && !each.starts_with("contended")) || !missing(each))
+                continue;
+            if (granted && spare(each + contended))
+                *std::find(lines.begin(), lines.end(), each + contended) = each;
+            else if (spare(look))
+                *std::find(lines.begin(), lines.end(), look) = each;
+        }
     }
 
     // A heartbeat may tell of a change whose push is still on its way. If the session watches again
@@ -436,18 +419,20 @@ private:
             lines.erase(at);
     }
 
-    // A hint may be wrong about those who wait.
+    // A hint may be wrong about those who wait, and may tell of them together with a grant.
     std::vector<std::string> take_lines(unsigned who) {
+        const bool hints = pushes_ == pushes::hints;
         std::vector<std::string> lines;
         for (const auto& each : peers_[who]->take_events()) {
-            auto text = text_of(each.type);
-            if (each.type == store_event::kind::granted ||
-                each.type == store_event::kind::contended)
-                text += " " + std::to_string(each.id) + " " + text_of(each.token) + " " +
-                        std::to_string(each.slot);
-            if (each.contended && pushes_ == pushes::answers)
-                text += " contended";
-            lines.push_back(std::move(text));
+            const bool granted = each.type == store_event::kind::granted;
+            std::string of_lock;
+            if (granted || each.type == store_event::kind::contended)
+                of_lock = " " + std::to_string(each.id) + " " + text_of(each.token, each.slot);
+            lines.push_back(text_of(each.type) + of_lock);
+            if (each.contended && !hints)
+                lines.back() += " contended";
+            if (each.contended && hints && granted)
+                lines.push_back(text_of(store_event::kind::contended) + of_lock);
         }
         return lines;
     }
@@ -462,10 +447,9 @@ private:
     covers(const std::vector<std::string>& lines, const std::vector<std::string>& wanted) const {
         const auto has = [&](const std::string& line) {
             return std::count(lines.begin(), lines.end(), line) >=
-                   (pushes_ == pushes::answers ? std::count(wanted.begin(), wanted.end(), line) : 1
-                   );
+                   (pushes_ != pushes::hints ? std::count(wanted.begin(), wanted.end(), line) : 1);
         };
-        if (pushes_ == pushes::answers)
+        if (pushes_ != pushes::hints)
             return std::all_of(wanted.begin(), wanted.end(), has);
         return has(text_of(store_event::kind::look_again)) ||
                std::all_of(wanted.begin(), wanted.end(), has);
@@ -503,12 +487,15 @@ walk_record walked(
 void expect_the_same(harness_factory make, std::uint64_t seed, wishes of) {
     memory_harness memory;
     const auto other = make();
-    const auto how = other->pushes_are_hints() ? pushes::hints : pushes::answers;
+    const auto how = other->pushes_are_hints() ? pushes::hints
+                     : other->pushes_merge()   ? pushes::merged_answers
+                                               : pushes::answers;
     walk_limits limits;
     const auto traits = other->make_store()->traits();
     limits.hold_max = traits.hold_max;
     limits.release_and_request = traits.release_and_request;
     limits.draws_when_contended = other->draws_when_contended();
+    limits.ends_at_once = other->ends_at_once();
     const auto wanted = walked(memory, seed, of, how, limits);
     const auto found = walked(*other, seed, of, how, limits, &wanted);
     for (std::size_t i = 0; i < wanted.steps.size() && i < found.steps.size(); ++i) {
@@ -530,57 +517,6 @@ void expect_the_same(harness_factory make, wishes of) {
             break;
         ASSERT_NO_FATAL_FAILURE(expect_the_same(make, seed, of)) << "seed " << seed;
     }
-}
-
-/// Two sessions, each with a grant of "door" in a mode of its own.
-std::string objection_to(lock_mode first, lock_mode second, session_entry other) {
-    grant_judge judge;
-    judge.know(0, 1, first);
-    judge.know(1, 1, second);
-    session_entry own = other;
-    own.token.value = 2;
-    own.slot = first.capacity() == 0 ? 0 : 1;
-    grant_judge::views_type views;
-    views[0].entries.push_back(own);
-    views[1].entries.push_back(std::move(other));
-    return judge.objection(views);
-}
-
-TEST(GrantJudge, ObjectsToWhatMayNotBeHeldTogether) {
-    session_entry entry;
-    entry.id = 1;
-    entry.name = "door";
-    entry.granted = true;
-    entry.token.value = 2;
-    const auto exclusive = lock_mode::exclusive();
-    const auto shared = lock_mode::shared();
-    const auto pair = lock_mode::permits(2);
-    EXPECT_EQ(objection_to(shared, shared, entry), "");
-    EXPECT_EQ(objection_to(exclusive, exclusive, entry), "door is held twice");
-    EXPECT_EQ(objection_to(shared, exclusive, entry), "door is held in two modes");
-    EXPECT_EQ(objection_to(pair, pair, entry), "door has no such slot");
-    entry.slot = 1;
-    EXPECT_EQ(objection_to(pair, pair, entry), "door is held twice");
-    entry.slot = 2;
-    EXPECT_EQ(objection_to(pair, pair, entry), "");
-    EXPECT_EQ(objection_to(pair, lock_mode::permits(3), entry), "door is held in two modes");
-    entry.slot = 0;
-    entry.token.value = 1;
-    EXPECT_EQ(objection_to(shared, shared, entry), "door is shared by two tokens");
-}
-
-TEST(GrantJudge, ObjectsToATokenThatHasFallen) {
-    grant_judge judge;
-    judge.know(0, 1, lock_mode::exclusive());
-    grant_judge::views_type views;
-    auto& entry = views[0].entries.emplace_back();
-    entry.id = 1;
-    entry.name = "door";
-    entry.granted = true;
-    entry.token.value = 2;
-    EXPECT_EQ(judge.objection(views), "");
-    entry.token.value = 1;
-    EXPECT_EQ(judge.objection(views), "door has a token that has fallen");
 }
 
 TEST_P(StoreRules, AreThoseOfTheLockEngine) {

@@ -74,6 +74,7 @@ public:
     }
 
     bool pushes_are_hints() const override { return true; }
+    bool ends_at_once() const override { return false; }
     // Whoever waits has a token already.
     bool draws_when_contended() const override { return false; }
 

@@ -40,13 +40,18 @@ protected:
         auto& alice = round.join_at({relay_to(before), relay_to(after)});
         round.acquire(alice);
         EXPECT_TRUE(round.reaches([&] { return alice.grants == 1; })) << round.explain();
-        end_connections(after);
-        EXPECT_TRUE(eventually([&] { return connections(before) == 1; })) << round.explain();
-        lease other;
-        EXPECT_TRUE(gets(round, alice, "hatch", other)) << round.explain();
-        round.run([&] { other = lease(); });
+        // An opening that is answered late is given up, and then the other server is next.
+        constexpr int openings_max = 20;
+        for (int i = 0; i < openings_max && !is_before(); ++i) {
+            end_connections(after);
+            lease other;
+            EXPECT_TRUE(gets(round, alice, "hatch", other)) << round.explain();
+            round.run([&] { other = lease(); });
+        }
+        EXPECT_TRUE(is_before()) << round.explain();
         return alice;
     }
+    bool is_before() { return connections(before) == 1 && connections(after) == 0; }
 
     std::uint16_t relay_to(std::size_t member) {
         return between.between(client, member, servers.port(member));
