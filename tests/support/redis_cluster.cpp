@@ -7,6 +7,7 @@
 #include <chrono>
 #include <stdexcept>
 #include <system_error>
+#include <utility>
 
 namespace mortise::test {
 namespace {
@@ -18,18 +19,29 @@ std::string port_of(const redis_server& node) {
     return std::to_string(node.port());
 }
 
+bool speak_tls(const redis_server::settings& settings) {
+    return std::any_of(settings.begin(), settings.end(), [](const auto& each) {
+        return each.starts_with("tls-cert-file");
+    });
+}
+
 }  // namespace
 
-redis_cluster::redis_cluster(replicas each) {
+redis_cluster::redis_cluster(replicas each, const redis_server::settings& more)
+    : tls_(speak_tls(more)) {
     const std::size_t count = each == replicas::none ? primaries : 2 * primaries;
     for (std::size_t i = 0; i < count; ++i) {
         bus_ports_.push_back(std::make_unique<port_reservation>());
-        nodes_.push_back(std::make_unique<redis_server>(redis_server::settings{
+        redis_server::settings settings{
             "cluster-enabled yes",
             "cluster-node-timeout 1500",
             "cluster-port " + std::to_string(bus_ports_.back()->port()),
             "cluster-allow-replica-migration no",
-            "cluster-replica-validity-factor 0"}));
+            "cluster-replica-validity-factor 0"};
+        if (tls_)
+            settings.push_back("tls-cluster yes");
+        settings.insert(settings.end(), more.begin(), more.end());
+        nodes_.push_back(std::make_unique<redis_server>(std::move(settings)));
         auto admin = node(i).connect();
         if (i < primaries) {
             const auto first = i * slots / primaries;
@@ -43,7 +55,7 @@ redis_cluster::redis_cluster(replicas each) {
                 {"CLUSTER",
                  "MEET",
                  "127.0.0.1",
-                 port_of(node(0)),
+                 tls_ ? std::to_string(node(0).tls_port()) : port_of(node(0)),
                  std::to_string(bus_ports_.front()->port())}
             );
     }
@@ -112,12 +124,14 @@ void redis_cluster::move_keys(
         source.command({"MIGRATE", "127.0.0.1", port_of(node(to)), each, "0", "5000"});
 }
 
-void redis_cluster::begin_to_move(const std::string& key, std::size_t to) {
+void redis_cluster::begin_to_move(const std::string& key, std::size_t to, part moved) {
     const auto slot = slot_of(key);
     const auto from = owner_of(key);
     node(to).connect().command({"CLUSTER", "SETSLOT", slot, "IMPORTING", id_of(from)});
     auto source = node(from).connect();
     source.command({"CLUSTER", "SETSLOT", slot, "MIGRATING", id_of(to)});
+    if (moved == part::none)
+        return;
     const auto count = source.command({"CLUSTER", "COUNTKEYSINSLOT", slot}).number;
     move_keys(slot, from, to, static_cast<std::size_t>(count) / 2);
 }

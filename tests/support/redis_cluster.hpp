@@ -20,8 +20,10 @@ class redis_cluster {
 public:
     enum class replicas { none, one_each };
 
+    /// @param more for each node, as redis_server; with "tls-cert-file" the cluster speaks TLS, and
+    ///             names the ports for that.
     /// @throws std::runtime_error with a log, if the nodes do not agree
-    explicit redis_cluster(replicas each = replicas::none);
+    explicit redis_cluster(replicas each = replicas::none, const redis_server::settings& more = {});
 
     static constexpr std::size_t primaries = 3;
 
@@ -31,8 +33,10 @@ public:
     std::size_t owner_of(const std::string& key);
     std::size_t other_than(std::size_t index) const { return (index + 1) % primaries; }
 
-    /// Begins to move the slot of a key to another primary: afterwards half of its keys are there.
-    void begin_to_move(const std::string& key, std::size_t to);
+    /// What has moved of the keys of a slot.
+    enum class part { none, half };
+    /// Begins to move the slot of a key to another primary.
+    void begin_to_move(const std::string& key, std::size_t to, part moved = part::half);
     /// Moves the rest, and makes it known.
     void end_moving(const std::string& key, std::size_t to);
 
@@ -45,6 +49,7 @@ private:
     void move_keys(const std::string& slot, std::size_t from, std::size_t to, std::size_t limit);
     bool complete();
 
+    const bool tls_;
     std::vector<std::unique_ptr<port_reservation>> bus_ports_;
     std::vector<std::unique_ptr<redis_server>> nodes_;
 };

@@ -10,6 +10,13 @@ namespace {
 
 constexpr std::chrono::seconds patience{40};
 
+client_config config_of(std::chrono::milliseconds ttl) {
+    client_config how;
+    how.ttl = ttl;
+    how.label = "test";
+    return how;
+}
+
 redis_store_config config_at(std::uint16_t port, std::chrono::milliseconds ttl) {
     redis_store_config config;
     config.server.port = port;
@@ -31,10 +38,10 @@ acquired outcome_of(std::future<acquired>& asked) {
 }
 
 redis_user::redis_user(redis_store_config config, std::chrono::milliseconds ttl)
+    : redis_user(std::move(config), config_of(ttl)) {}
+
+redis_user::redis_user(redis_store_config config, const client_config& how)
     : work_(context_.get_executor()) {
-    client_config how;
-    how.ttl = ttl;
-    how.label = "test";
     client_.emplace(
         asio::any_io_executor(context_.get_executor()), make_redis_store(std::move(config)), how
     );

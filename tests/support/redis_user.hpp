@@ -34,6 +34,7 @@ public:
     static constexpr std::chrono::milliseconds usual_ttl{600};
 
     explicit redis_user(redis_store_config config, std::chrono::milliseconds ttl = usual_ttl);
+    redis_user(redis_store_config config, const client_config& how);
     /// For a server whose users all have this TTL.
     explicit redis_user(std::uint16_t port, std::chrono::milliseconds ttl = usual_ttl);
     /// Stops the client.

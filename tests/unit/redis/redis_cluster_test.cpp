@@ -5,13 +5,17 @@
 #include "support/redis_cluster.hpp"
 #include "support/redis_parties.hpp"
 #include "support/redis_user.hpp"
+#include "support/tls_material.hpp"
 #include "unit/redis/reply_samples.hpp"
 
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/use_future.hpp>
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <initializer_list>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace mortise::test::redis_cluster_test {
@@ -142,6 +146,93 @@ TEST(RedisCluster, ASlotThatMovesIsFollowedWithItsLocks) {
     auto got = outcome_of(asked);
     ASSERT_FALSE(got.code) << bob.explain();
     EXPECT_GT(got.held.token().value, held.held.token().value);
+}
+
+// Its keys are all at the source still. A script that has emptied one may not write it again there,
+// and would end in the middle, when the next holder is told of its grant already.
+TEST(RedisCluster, ALockIsGivenAwayAndWantedAgainWholeOrNotAtAll) {
+    redis_cluster cluster;
+    const auto owner = cluster.owner_of(key_of_store);
+    const auto next = cluster.other_than(owner);
+    client_config how;
+    how.ttl = 4s;
+    how.turn_handoffs_max = 0;
+    redis_user alice(at({cluster.node(owner).port()}), how);
+    redis_user bob(at({cluster.node(owner).port()}), how);
+    auto held = alice.acquire("door");
+    ASSERT_FALSE(held.code) << alice.explain();
+    auto bobs = bob.ask("door");
+    auto admin = cluster.node(owner).connect();
+    EXPECT_TRUE(eventually([&] { return parties_at(admin, "door") == 2; }));
+    EXPECT_TRUE(eventually([&] { return held.held.contended(); }));
+    auto again = alice.ask("door");
+    cluster.begin_to_move(key_of_store, next, redis_cluster::part::none);
+    held.held = lease();  // Nobody waits for that release.
+    EXPECT_TRUE(eventually([&] { return alice.explain().find("TRYAGAIN") != std::string::npos; }))
+        << alice.explain();
+    cluster.end_moving(key_of_store, next);
+    auto got = outcome_of(bobs);
+    ASSERT_FALSE(got.code) << bob.explain();
+    EXPECT_FALSE(bob.release(got.held)) << bob.explain();
+    EXPECT_FALSE(outcome_of(again).code) << alice.explain();
+}
+
+// Not an error of the store that says of what it is, but the text of a record, say.
+TEST(RedisCluster, AnExaminationFollowsASlotThatHasMoved) {
+    constexpr auto ttl = 10'000ms;
+    redis_cluster cluster;
+    const auto owner = cluster.owner_of(key_of_store);
+    const auto next = cluster.other_than(owner);
+    redis_user alice(at({cluster.node(owner).port()}), ttl);
+    EXPECT_FALSE(alice.acquire("door").code) << alice.explain();
+    const auto examined = [&] {
+        return alice.client().async_examine(asio::as_tuple(asio::use_future)).get();
+    };
+    const auto [code, findings] = examined();
+    EXPECT_FALSE(code) << alice.explain();
+    cluster.begin_to_move(key_of_store, next);
+    EXPECT_EQ(std::get<0>(examined()), errc::store_unavailable) << alice.explain();
+    cluster.end_moving(key_of_store, next);
+    EXPECT_EQ(std::get<0>(examined()), errc::store_unavailable) << alice.explain();
+    EXPECT_TRUE(eventually([&] { return !std::get<0>(examined()); })) << alice.explain();
+    const auto last = examined();
+    for (const auto& each : std::get<1>(last))
+        EXPECT_EQ(each.found.find("MOVED"), std::string::npos) << each.found;
+}
+
+// The others lead to the node that has the slot: what it says is what is wrong.
+TEST(RedisCluster, ASearchFailsForWhatTheOwnerSays) {
+    redis_cluster cluster;
+    const auto owner = cluster.owner_of(key_of_store);
+    const auto other = cluster.other_than(owner);
+    const port_reservation nobody;
+    cluster.node(owner).connect().command({"CONFIG", "SET", "requirepass", "secret"});
+    redis_user user(at({nobody.port(), cluster.node(other).port(), nobody.port()}));
+    EXPECT_EQ(user.acquire("door", 0ms).code, errc::access_denied) << user.explain();
+    EXPECT_NE(user.explain().find(std::to_string(cluster.node(owner).port())), std::string::npos)
+        << user.explain();
+}
+
+TEST(RedisCluster, ASearchThatMeetsAnOutageIsOne) {
+    const redis_server alone;
+    const port_reservation nobody;
+    redis_user user(at({alone.port(), nobody.port()}));
+    EXPECT_EQ(user.acquire("door", 0ms).code, errc::store_unavailable) << user.explain();
+    EXPECT_NE(user.explain().find(std::to_string(nobody.port())), std::string::npos)
+        << user.explain();
+}
+
+TEST(RedisCluster, IsFollowedByTls) {
+    redis_cluster cluster(redis_cluster::replicas::none, speaks_tls_as(shared_tls().server()));
+    const auto owner = cluster.owner_of(key_of_store);
+    auto config = at({cluster.node(cluster.other_than(owner)).tls_port()});
+    config.tls = true;
+    config.ca_file = shared_tls().authority();
+    redis_user user(config);
+    const auto held = user.acquire("door");
+    EXPECT_FALSE(held.code) << user.explain();
+    auto admin = cluster.node(owner).connect();
+    EXPECT_EQ(parties_at(admin, "door"), 1);
 }
 
 TEST(RedisCluster, AReplicaThatTakesOverIsFoundAndNobodyElseGetsTheLock) {
