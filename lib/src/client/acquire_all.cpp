@@ -38,7 +38,8 @@ public:
           options_(options) {
         std::sort(names_.begin(), names_.end());
         names_.erase(std::unique(names_.begin(), names_.end()), names_.end());
-        if (options_.wait_max != std::chrono::milliseconds::max())
+        const bool limited = options_.wait_max != std::chrono::milliseconds::max();
+        if (limited && options_.wait_max >= std::chrono::milliseconds::zero())
             until_ = coro::saturating_add(core->context.now(), options_.wait_max);
     }
 

@@ -162,6 +162,7 @@ public:
     clock::time_point turn_end;
     release_handler released;             ///< Completed once the store has the grant back.
     bool released_late = false;           ///< By a destructor.
+    bool released_lease = false;          ///< That grant is the lease of a user.
     std::chrono::milliseconds linger{0};  ///< As its last holder wished.
     clock::time_point idle_since;
     bool linger_armed = false;  ///< Whether a timer for `linger` is set.
@@ -173,11 +174,15 @@ private:
 /// A release under way: tried until the store acknowledges it or the session is gone. Lives on the
 /// strand.
 struct release_op {
-    release_op(std::shared_ptr<claim> released, release_handler then, bool by_destructor)
-        : released_claim(std::move(released)), handler(std::move(then)), late(by_destructor) {}
+    explicit release_op(std::shared_ptr<claim> released)
+        : released_claim(std::move(released)),
+          handler(std::move(released_claim->released)),
+          of_lease(released_claim->released_lease),
+          late(released_claim->released_late) {}
 
     const std::shared_ptr<claim> released_claim;
     release_handler handler;  ///< Empty for a destructor's release, and once completed.
+    const bool of_lease;      ///< Else of a grant that lingered, has ended, or found nobody.
     const bool late;          ///< By a destructor.
     clock::time_point since;
     deadline_list::handle timer;  ///< The budget.
@@ -213,6 +218,8 @@ struct queue_work {
     queue_work() = default;
 
     waiter_list done;  ///< To be completed.
+    /// The last of them that the lock table has settled; null: none.
+    const local_waiter* settled = nullptr;
     std::vector<strand_task> tasks;
     /// Leases whose lock became contended, and whose users wait for that.
     std::vector<std::shared_ptr<held_grant>> contended;

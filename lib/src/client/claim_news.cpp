@@ -62,7 +62,8 @@ void claims::contended(claim& claim) {
 }
 
 void claims::note_grant(claim& claim, std::uint32_t slot, bool is_contended) {
-    claim.slot = slot;
+    if (!claim.fsm.token())  // From then on any thread may read it.
+        claim.slot = slot;
     if (is_contended)
         contended(claim);
 }

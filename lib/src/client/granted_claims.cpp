@@ -157,9 +157,10 @@ granted_claims::owner_hold granted_claims::hold_of(const owner_id& owner) const 
     owner_hold found;
     for (const auto& each : claims_) {
         for (held_grant* held = each->holds; held != nullptr; held = held->after) {
-            if (held->owner != owner)
-                continue;
-            if (held->state() != lease_state::lost) {
+            const auto state = held->owner == owner ? held->state() : lease_state::released;
+            if (state == lease_state::released)
+                continue;  // Its release is about to come here.
+            if (state != lease_state::lost) {
                 found.live = held;
                 return found;
             }
@@ -197,7 +198,9 @@ granted_claims::hold_again(held_grant& held, local_waiter& waiter, queue_work& w
 }
 
 bool granted_claims::watch(held_grant& held, bool waited_for) {
-    if (held.stands != held_grant::place::holders || held.of().contended || waited_for)
+    if (held.stands != held_grant::place::holders)
+        return true;
+    if (held.of().contended || waited_for)
         return false;
     held.watches = watched_ = true;
     return true;

@@ -26,15 +26,21 @@ const std::string& held_grant::name() const noexcept {
     return of_->lock_name();
 }
 
-clock::time_point held_grant::deadline() const noexcept {
-    if (home_->stopped())
-        return clock::time_point::min();
-    return std::min(of_->watch->deadline(), end());
+bool held_grant::over() const noexcept {
+    return phase_.load(std::memory_order_acquire) != phase::live || home_->stopped() ||
+           home_->forked();
 }
 
-// The deadline is read before the phase and the clock after both: the client marks the grants of a
-// lost session before it publishes the deadline of the next one, so that a thread which was paused
-// between the reads never takes the new session's deadline for the old one's.
+clock::time_point held_grant::deadline() const noexcept {
+    const clock::time_point sure_until = of_->watch->deadline();
+    return over() ? clock::time_point::min() : std::min(sure_until, end());
+}
+
+clock::time_point held_grant::verified() const noexcept {
+    const clock::time_point sent = of_->watch->verified();
+    return over() ? clock::time_point::min() : sent;
+}
+
 lease_state held_grant::state() const noexcept {
     const clock::time_point sure_until = of_->watch->deadline();
     switch (phase_.load(std::memory_order_acquire)) {

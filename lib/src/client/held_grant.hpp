@@ -42,8 +42,14 @@ public:
     }
     const std::string& name() const noexcept;
 
+    // Each reads the session's time before the phase, and the clock after both: the client marks the
+    // grants of a lost session before it publishes the times of the next one, so that a thread which
+    // was paused between the reads never takes those for the old one's.
     lease_state state() const noexcept;
+    /// Until when it is surely held; the clock's minimum once it is lost or released.
     clock::time_point deadline() const noexcept;
+    /// When the newest proof was sent; the clock's minimum as above.
+    clock::time_point verified() const noexcept;
     /// When the lease ends by its own `hold_max` or by that of its grant.
     clock::time_point end() const noexcept { return std::min(ends_at, of_->ends_at); }
     /// When its holder must be warned of that end.
@@ -96,6 +102,8 @@ public:
     held_grant* after = nullptr;
 
 private:
+    bool over() const noexcept;
+
     enum class phase : std::uint8_t { live, lost, released };
     using waiters = std::atomic<coro::detail::wait_list<>*>;  // owned; made by the first wait
 

@@ -77,9 +77,8 @@ clock::time_point lease::valid_until() const noexcept {
 }
 
 clock::duration lease::verified_ago() const noexcept {
-    if (!grant_ || grant_->of().watch->verified() == clock::time_point::min())
-        return clock::duration::max();
-    return grant_->home().now() - grant_->of().watch->verified();
+    const auto sent = grant_ ? grant_->verified() : clock::time_point::min();
+    return sent == clock::time_point::min() ? clock::duration::max() : grant_->home().now() - sent;
 }
 
 std::uint32_t lease::slot() const noexcept {

@@ -80,8 +80,7 @@ public:
     /// Unlinks a lease that goes without a release.
     void forget(held_grant& held) noexcept;
 
-    /// Arranges that the holder hears of the next waiter, here or elsewhere. @return false if there
-    /// is nothing to wait for: somebody waits already, or the lease is not held.
+    /// As `granted_claims::watch`, for waiters here and elsewhere.
     bool watch(held_grant& held) { return grants_.watch(held, waited_for()); }
 
     /// Gives an idle grant back if it has lingered long enough. @return when to call again, if it

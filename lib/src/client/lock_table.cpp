@@ -60,7 +60,10 @@ void lock_table::stand(local_waiter& waiter, queue_work& work) {
 // Follows each change: completed waiters no longer count, and a lock that is not in use is
 // forgotten.
 void lock_table::settle(lock_queue& queue, queue_work& work) {
-    for (local_waiter* each = work.done.first(); each != nullptr; each = each->after) {
+    for (local_waiter* each = work.settled ? work.settled->after : work.done.first();
+         each != nullptr;
+         each = each->after) {
+        work.settled = each;
         if (!std::exchange(each->stands, false))
             continue;
         --waiting_;
@@ -96,6 +99,7 @@ lock_table::release(held_grant& held, release_handler& handler, bool late, queue
     if (outcome == lock_queue::release_outcome::to_store) {
         claim.released = std::move(handler);
         claim.released_late = late;
+        claim.released_lease = true;
     }
     settle(*queue, work);
     return outcome;
@@ -124,7 +128,7 @@ void lock_table::let_go(held_grant& held) {
 bool lock_table::watch(held_grant& held) {
     const std::lock_guard guard(mutex_);
     const auto queue = held.of().queue.lock();
-    return queue && queue->watch(held);
+    return !queue || queue->watch(held);
 }
 
 void lock_table::granted(claim& claim, queue_work& work) {

@@ -30,11 +30,9 @@ void releases::start_with(const claim_ptr& released, const claim_ptr& next) {
 std::shared_ptr<release_op> releases::begin(const claim_ptr& released) {
     context_.clear_timer(released->timer);
     context_.clear_timer(released->alarm);
-    const auto op = std::make_shared<release_op>(
-        released, std::move(released->released), released->released_late
-    );
+    const auto op = std::make_shared<release_op>(released);
     if (!own_.claims.take_granted(*released)) {
-        complete(*op, context_.stopping() ? errc::client_stopped : errc::lease_lost);
+        complete_lost(*op, context_.stopping() ? errc::client_stopped : errc::lease_lost);
         return nullptr;
     }
     op->since = context_.now();
@@ -112,25 +110,37 @@ void releases::end(const std::shared_ptr<release_op>& op, error_code result) {
     context_.clear_timer(op->retry_timer);
     under_way_.erase(op->released_claim->id);
     if (result) {
-        context_.count.add(&client_stats::lost);
-        tell_failed(*op, result);
-    } else {
-        context_.count.add(&client_stats::released);
+        complete_lost(*op, result);
+        return;
     }
-    if (op->late && !result)
+    if (op->of_lease)
+        context_.count.add(&client_stats::released);
+    if (op->of_lease && op->late)
         context_.count.add(&client_stats::released_late);
     complete(*op, result);
+}
+
+// Others may have the lock already. What a client that stops leaves to its store is not lost.
+void releases::complete_lost(release_op& op, error_code why) {
+    if (op.of_lease && why != errc::client_stopped) {
+        context_.count.add(&client_stats::lost);
+        tell_failed(op, why);
+    }
+    complete(op, why);
 }
 
 void releases::session_lost(errc why) {
     for (const auto& [id, op] : take_all()) {
         context_.clear_timer(op->timer);
         context_.clear_timer(op->retry_timer);
-        complete(*op, why);
+        complete_lost(*op, why);
     }
 }
 
+// A lease that has ended by itself was told of then.
 void releases::tell_failed(const release_op& op, error_code why) const noexcept {
+    if (!op.of_lease)
+        return;
     lock_event event;
     event.type = lock_event::kind::release_failed;
     event.name = op.released_claim->lock_name();

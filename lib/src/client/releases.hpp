@@ -52,6 +52,7 @@ public:
 
 private:
     void end(const std::shared_ptr<release_op>& op, error_code result);
+    void complete_lost(release_op& op, error_code why);
     void answered(const std::shared_ptr<release_op>& op, std::uint64_t epoch, result<bool> reply);
     void try_later(const std::shared_ptr<release_op>& op);
     void tell_failed(const release_op& op, error_code why) const noexcept;

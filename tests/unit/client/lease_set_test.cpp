@@ -177,6 +177,19 @@ TEST(LeaseSet, ATimeOutIsForAllTogetherAndLeavesNone) {
     EXPECT_EQ(bob.stats().leases + bob.stats().waiting, 0u);
 }
 
+TEST(LeaseSet, IsRefusedWithOptionsThatNoLockMayHave) {
+    client_world world;
+    lock_client alice = world.client();
+    set_outcome outcome;
+    alice.async_acquire_all({"a", "b"}, {.wait_max = -1ms}, record_set(outcome));
+    ASSERT_TRUE(world.run_until([&] { return outcome.done; }));
+    acquire_outcome single;
+    alice.async_acquire("a", {.wait_max = -1ms}, world.record(single));
+    ASSERT_TRUE(world.run_until([&] { return single.done; }));
+    EXPECT_TRUE(single.code);
+    EXPECT_EQ(outcome.code, single.code);
+}
+
 TEST(LeaseSet, ATryTakesAllOrNone) {
     client_world world;
     lock_client alice = world.client();

@@ -57,5 +57,35 @@ TEST(LeaseView, OfAPermitKnowsWhichOne) {
     EXPECT_EQ(outcome.held.view().slot(), 1u);
 }
 
+// The session lives, and its heartbeats go on.
+TEST(Lease, ThatWasBrokenIsNotValidAnyLonger) {
+    client_world world;
+    lock_client alice = world.client();
+    lock_client bob = world.client();
+    const lease held = world.acquire(alice, "door");
+    EXPECT_GT(held.valid_until(), world.time->now());
+    bool done = false;
+    bob.async_break("door", held.token(), "test", [&](error_code, bool) { done = true; });
+    EXPECT_TRUE(world.run_until([&] { return done && held.state() == lease_state::lost; }));
+    world.pass(std::chrono::seconds(4));
+    EXPECT_EQ(alice.stats().sessions, 1u);
+    EXPECT_EQ(held.valid_until(), clock::time_point::min());
+    EXPECT_EQ(held.verified_ago(), clock::duration::max());
+}
+
+TEST(Lease, OfALostSessionHasNoTimeOfTheNextOne) {
+    client_world world;
+    lock_client alice = world.client();
+    const lease held = world.acquire(alice, "door");
+    world.server.set_unavailable(true);
+    world.pass(std::chrono::seconds(7));
+    world.server.set_unavailable(false);
+    const lease other = world.acquire(alice, "window");
+    EXPECT_EQ(alice.stats().sessions, 2u);
+    EXPECT_EQ(held.valid_until(), clock::time_point::min());
+    EXPECT_EQ(held.verified_ago(), clock::duration::max());
+    EXPECT_GT(other.valid_until(), world.time->now());
+}
+
 }  // namespace
 }  // namespace mortise::test

@@ -142,6 +142,8 @@ TEST(Linger, KeepsTheGrantForTheNextAcquire) {
     EXPECT_EQ(world.server.entries(), 1u) << "counted from the last release";
     world.pass(20ms);
     EXPECT_EQ(world.server.entries(), 0u);
+    EXPECT_EQ(alice.stats().granted, 2u);
+    EXPECT_EQ(alice.stats().released, 2u) << "leases, and not what lingered";
     world.stop(alice);
 }
 
@@ -204,6 +206,7 @@ TEST(HoldMax, EndsTheLeaseForGoodAlthoughTheSessionLives) {
     lease held = acquire_with(world, alice, brief);
     EXPECT_LE(held.valid_until(), before + 500ms);
     EXPECT_GT(held.valid_until(), before + 400ms);
+    const auto until = held.valid_until();
     error_code outcome;
     clock::time_point told_at;
     held.async_wait_lost([&](error_code why) {
@@ -213,7 +216,9 @@ TEST(HoldMax, EndsTheLeaseForGoodAlthoughTheSessionLives) {
     const lease other = acquire_with(world, bob, lock_options());
     EXPECT_TRUE(other.held());
     EXPECT_EQ(outcome, errc::lease_expired);
-    EXPECT_LT(told_at, held.valid_until()) << "told before it is true";
+    EXPECT_LT(told_at, until) << "told before it is true";
+    EXPECT_EQ(alice.stats().lost, 1u);
+    EXPECT_EQ(alice.stats().released, 0u) << "its grant went back, and no lease";
     EXPECT_EQ(held.state(), lease_state::lost);
     EXPECT_EQ(held.check(), errc::lease_expired);
     EXPECT_LE(world.time->now(), before + 510ms) << "no longer than it was allowed to";
