@@ -84,12 +84,12 @@ public:
     /// A view for code that needs to know of the lock but does not release it.
     lease_view view() const noexcept;
 
-    /// Until when the lease is sure to be held, if no further heartbeat succeeds; the clock's minimum
-    /// once it is lost or released.
+    /// Until when the lease is sure to be held, if no further heartbeat succeeds; the clock's
+    /// minimum once it is lost or released.
     clock::time_point valid_until() const noexcept;
 
-    /// How long ago the last heartbeat was sent that proved the lease; the maximum once it is lost or
-    /// released.
+    /// How long ago the last heartbeat was sent that proved the lease; the maximum once it is lost
+    /// or released.
     clock::duration verified_ago() const noexcept;
 
     /// Runs `op` if the lease is held, and gives its result if the lease was held all the time

@@ -79,8 +79,8 @@ public:
     /// Grants another lease to the owner of `held`. @return why not, if the owner gets none.
     error_code hold_again(held_grant& held, local_waiter& waiter, queue_work& work) const;
 
-    /// Arranges that the holder hears of the next waiter. @return false if somebody waits already. Of
-    /// a lease that is not held any more its holder hears otherwise.
+    /// Arranges that the holder hears of the next waiter. @return false if somebody waits already.
+    /// Of a lease that is not held any more its holder hears otherwise.
     bool watch(held_grant& held, bool waited_for);
     /// Tells the holders who watch, if somebody waits by now.
     void tell_contended(bool waited_for, queue_work& work);

@@ -42,9 +42,9 @@ public:
     }
     const std::string& name() const noexcept;
 
-    // Each reads the session's time before the phase, and the clock after both: the client marks the
-    // grants of a lost session before it publishes the times of the next one, so that a thread which
-    // was paused between the reads never takes those for the old one's.
+    // Each reads the session's time before the phase, and the clock after both: the client marks
+    // the grants of a lost session before it publishes the times of the next one, so that a thread
+    // which was paused between the reads never takes those for the old one's.
     lease_state state() const noexcept;
     /// Until when it is surely held; the clock's minimum once it is lost or released.
     clock::time_point deadline() const noexcept;
