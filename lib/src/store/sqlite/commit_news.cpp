@@ -118,11 +118,23 @@ void commit_news::tell_effects(
         }
         const auto before = std::count(notified.begin(), notified.end(), each.to);
         notified.push_back(each.to);
-        if (before < single_max)
-            send(each.to, hint_for(each.type), each.id);
-        else if (before == single_max)
+        if (before == single_max)
             send(each.to, hint::kind::changed, 0);
+        if (before >= single_max)
+            continue;
+        send(each.to, hint_for(each.type), each.id);
+        const bool says_both = each.type == effect::kind::granted && each.contended;
+        if (says_both && !is_noted(each))
+            send(each.to, hint::kind::contended, each.id);
     }
+}
+
+// A slot has the last grant only. Of another one the database tells, which does not know of those
+// who tried in vain.
+bool commit_news::is_noted(const effect& grant) {
+    const auto place = index_.find(files_.db(), *files_.slots(), grant.to);
+    files_.db().forgive();
+    return place && files_.slots()->find_grant(place->slot, grant.id);
 }
 
 // Repeats the hints of all noted grants after a session died, since it may have died between a

@@ -61,6 +61,7 @@ private:
         const own_session* own,
         std::vector<notice>& notices
     );
+    bool is_noted(const core::effect& grant);
     void send(core::session_key to, hint::kind kind, request_id id);
 
     store_files& files_;
