@@ -34,6 +34,23 @@ constexpr refusal_case refusal_cases[] = {
     {"NOPROTO unsupported protocol version", errc::wrong_server},
     {"WRONGTYPE Operation against a key", errc::not_a_store},
     {"ERR DB index is out of range", errc::bad_config},
+    {"ERR ACL failure in script: User bob has no permissions to run the 'hset' command",
+     errc::access_denied},
+    // Of scripts at Redis 6.
+    {"ERR Error running script (call to f_3c): @user_script:7: @user_script: 7: -READONLY You "
+     "can't write against a read only replica.",
+     errc::read_only_server},
+    {"ERR Error running script (call to f_3c): @user_script:19: @user_script: 19: -OOM command not "
+     "allowed when used memory > 'maxmemory'.",
+     errc::store_full},
+    {"ERR Error running script (call to f_3c): @user_script:7: @user_script: 7: -NOREPLICAS Not "
+     "enough good replicas to write.",
+     errc::not_enough_replicas},
+    {"ERR Error running script (call to f_3c): @user_script:7: @user_script: 7: The user executing "
+     "the script can't run this command or subcommand",
+     errc::access_denied},
+    {"ERR Error running script (call to f_3c): @user_script:4: WRONGTYPE Operation against a key",
+     errc::not_a_store},
 };
 
 TEST(RedisFailure, OfEachRefusalHasAMeaning) {
@@ -43,7 +60,16 @@ TEST(RedisFailure, OfEachRefusalHasAMeaning) {
 
 TEST(RedisFailure, OfARefusalThatNobodyKnowsIsThatTheStoreIsUnavailable) {
     for (const char* unknown :
-         {"", "ERR", "ERR something else", "BUSYGROUP Consumer Group name", "noauth", " NOAUTH"})
+         {"",
+          "ERR",
+          "ERR something else",
+          "BUSYGROUP Consumer Group name",
+          "noauth",
+          " NOAUTH",
+          "ERR Error running script (call to f_3c)",
+          "ERR Error running script (call to f_3c): @user_script:4: attempt to index a nil value",
+          "ERR Error running script (call to f_3c): @user_script:",
+          "ERR Error running script (call to f_3c): @user_script:4: "})
         EXPECT_EQ(meaning_of_refusal(unknown), errc::store_unavailable) << unknown;
 }
 

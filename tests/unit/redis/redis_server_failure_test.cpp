@@ -14,6 +14,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <future>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -380,6 +381,43 @@ TEST(RedisServerFailure, WhoSaysNothingIsUnavailableInTime) {
         const auto begun = clock::now();
         expect_refused(client, errc::store_unavailable, "see whether the server runs");
         EXPECT_LT(clock::now() - begun, 3s + delay.so_far());
+    }
+}
+
+// The next holder must not hear of a grant that is not there.
+TEST(RedisRefusal, OfAReleaseTellsNobodyOfAGrant) {
+    for (const bool wanted_again : {false, true}) {
+        redis_server server;
+        auto admin = server.connect();
+        redis_store_config config;
+        config.server.port = server.port();
+        config.assume_new = true;
+        client_config how;
+        how.ttl = 10s;
+        how.turn_handoffs_max = 0;
+        redis_user alice(config, how);
+        redis_user bob(config, how);
+        auto held = alice.acquire("door");
+        ASSERT_FALSE(held.code) << alice.explain();
+        auto asked = bob.ask("door");
+        EXPECT_TRUE(eventually([&] { return parties_at(admin, "door") == 2; }));
+        EXPECT_TRUE(eventually([&] { return held.held.contended(); }));
+        std::future<acquired> again;
+        if (wanted_again)
+            again = alice.ask("door");
+        admin.command({"CONFIG", "SET", "min-replicas-to-write", "1"});
+        held.held = lease();
+        EXPECT_TRUE(eventually([&] {
+            return alice.explain().find("NOREPLICAS") != std::string::npos;
+        })) << alice.explain();
+        EXPECT_EQ(asked.wait_for(200ms), std::future_status::timeout);
+        admin.command({"CONFIG", "SET", "min-replicas-to-write", "0"});
+        auto got = outcome_of(asked);
+        ASSERT_FALSE(got.code) << bob.explain();
+        EXPECT_FALSE(bob.release(got.held)) << bob.explain();
+        if (wanted_again) {
+            EXPECT_FALSE(outcome_of(again).code) << alice.explain();
+        }
     }
 }
 

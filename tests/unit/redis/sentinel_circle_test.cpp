@@ -120,6 +120,20 @@ TEST_F(SentinelCircle, TellsWhenMostNameAnother) {
     EXPECT_FALSE(pass([&] { return moved > 1; }, 200ms)) << "once";
 }
 
+// It may be cut off together with a primary that was deposed, and the others be away for a moment.
+TEST_F(SentinelCircle, LeavesNoPrimaryForWhatAMinoritySays) {
+    const auto all = circle(true);
+    int moved = 0;
+    all->watch(found(all), [&] { ++moved; });
+    sentinels_[0].leave();
+    sentinels_[1].leave();
+    sentinels_[2].announce(there);
+    EXPECT_FALSE(pass([&] { return moved != 0; }, 500ms));
+    sentinels_[1].name(there);
+    sentinels_[1].come_back();
+    EXPECT_TRUE(pass([&] { return moved != 0; }));
+}
+
 // It missed the message, but not the change.
 TEST_F(SentinelCircle, AsksAgainWhomItCouldNotReach) {
     const auto all = circle(true);

@@ -87,11 +87,15 @@ asio::awaitable<result<redis_value>> queue_link::act_in_steps(lock_call call) {
             keys.push_back(keys_.never());
         auto trying = act(script_call(call.first, std::move(keys), arguments_of(call)));
         auto reply = co_await std::move(trying);
-        if (!reply || !is_out_of_ordinary(*reply))
+        // Without memory the short way does not begin; a repeated request needs none.
+        const bool undecided =
+            reply ? is_out_of_ordinary(*reply) : reply.error() == errc::store_full;
+        if (!undecided)
             co_return reply;
         if (session().id != meant)
             co_return error_code(errc::outcome_unknown);
-        note_crowd(call.name);
+        if (reply)
+            note_crowd(call.name);
     }
     auto keys = keys_.rules(session_name());
     keys_.add_lock(keys, call.name);

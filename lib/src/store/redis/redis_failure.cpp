@@ -15,6 +15,8 @@ constexpr refusal refusals[] = {
     {"NOPERM", errc::access_denied},
     {"DENIED", errc::access_denied},
     {"ERR The user executing the script", errc::access_denied},
+    {"The user executing the script", errc::access_denied},
+    {"ERR ACL failure in script", errc::access_denied},
     {"ERR AUTH", errc::access_denied},
     {"ERR invalid password", errc::access_denied},
     {"OOM", errc::store_full},
@@ -60,11 +62,26 @@ constexpr remedy remedies[] = {
     {errc::too_many_files, "raise the limit of open files (ulimit -n)"},
 };
 
+// Redis 6 tells why a command of a script was refused behind the place of that command: "ERR Error
+// running script (call to f_...): @user_script:7: @user_script: 7: -READONLY You can't write ...".
+std::string_view cause_in(std::string_view message) noexcept {
+    constexpr std::string_view place = "@user_script:";
+    const auto last = message.rfind(place);
+    if (!message.starts_with("ERR Error running script") || last == std::string_view::npos)
+        return message;
+    const auto line_end = message.find(": ", last + place.size());
+    if (line_end == std::string_view::npos)
+        return message;
+    const auto cause = message.substr(line_end + 2);
+    return cause.starts_with('-') ? cause.substr(1) : cause;
+}
+
 }  // namespace
 
 errc meaning_of_refusal(std::string_view message) noexcept {
+    const auto cause = cause_in(message);
     for (const auto& each : refusals) {
-        if (message.starts_with(each.begins))
+        if (cause.starts_with(each.begins))
             return each.meaning;
     }
     return errc::store_unavailable;

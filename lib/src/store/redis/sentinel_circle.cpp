@@ -235,8 +235,12 @@ named_primary sentinel_circle::verdict(bool late) const {
             best = &*each->answer;
         }
     }
-    if (best != nullptr && (late || silent == 0 || 2 * most > seats_.size()))
-        return *best;
+    const bool by_most = 2 * most > seats_.size();
+    if (best != nullptr && (late || silent == 0 || by_most)) {
+        auto found = *best;
+        found.by_most = by_most;
+        return found;
+    }
     if (silent != 0)
         return {};
     return failed != nullptr ? *failed
@@ -308,7 +312,8 @@ asio::awaitable<void> sentinel_circle::check([[maybe_unused]] std::shared_ptr<se
         const auto found = co_await std::move(finding);
         if (closed_)
             co_return;
-        if (!found.failure.code && !found.same_place(here_)) {
+        // A few may be cut off together with the old primary, and know nothing of this one.
+        if (!found.failure.code && found.by_most && !found.same_place(here_)) {
             const auto tell = std::exchange(moved_, nullptr);
             checking_ = false;
             tell();

@@ -26,6 +26,7 @@ struct named_primary {
     redis_failure failure;
     std::string host;
     std::uint16_t port = 0;
+    bool by_most = false;  ///< More than half of the sentinels say so.
 
     bool same_place(const named_primary& other) const noexcept {
         return host == other.host && port == other.port;

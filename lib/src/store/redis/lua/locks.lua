@@ -41,7 +41,7 @@ local function lock_at(place, other)
         local holder = holder_of(each)
         if not holder then
             if not other then
-                call('LLEN', key)
+                call(type(text) == 'string' and 'LLEN' or 'GET', key)
             end
             return nil
         end
@@ -177,18 +177,22 @@ local function fetch_waiters(lock)
     if not lock.queue then
         return false
     end
-    local key, members = KEYS[lock.place + 1], {}
-    local some = call('ZRANGE', key, 0, 31, 'WITHSCORES')
+    local key, members, texts = KEYS[lock.place + 1], {}, {}
+    local count = lock.fetched or 32
+    local some = call('ZRANGE', key, 0, count - 1, 'WITHSCORES')
     for at = 1, #some, 2 do
         members[#members + 1] = some[at]
-        lock.waiters = lock.waiters .. (lock.waiters == '' and '' or ' ') .. some[at] .. ':' ..
-            digits(some[at + 1])
+        texts[#texts + 1] = some[at] .. ':' .. digits(some[at + 1])
     end
+    if #members > 0 then
+        lock.waiters = lock.waiters .. (lock.waiters == '' and '' or ' ') .. table.concat(texts, ' ')
+    end
+    lock.fetched = math.min(2 * count, 1024)  -- If nobody of many can be reached.
     touch_lock(lock)
     if #members > 0 then
         call('ZREM', key, unpack(members))
     end
-    if #members < 32 then
+    if #members < count then
         lock.queue = nil
     end
     return #members > 0

@@ -41,12 +41,16 @@ for other in string.gmatch(queue, '([^: ]+)[^ ]*') do
     end
 end
 local given, since, change = digits(math.max(now(), last + 1)), digits(now()), digits(changes + 1)
+-- Allowed without memory, and so are all writes after it. A server that refuses it tells nobody.
+local noted = call('HDEL', KEYS[2], id)
 local heard = publish(session, 'g ' .. request .. ' ' .. given .. ' 0 ' ..
                       (contended and '1 ' or '0 ') .. change)
 if heard == 0 and session ~= S then
+    if noted == 1 then
+        call('HSET', KEYS[2], id, 'x ' .. named_by(KEYS[3]))
+    end
     return '+'
 end
-call('HDEL', KEYS[2], id)  -- Allowed without memory; so are all writes after it.
 call('SET', KEYS[3], session .. ':' .. request .. ':x:' .. given .. ':0::' ..
      (since == given and '' or since) .. (queue == '' and '' or '|' .. queue .. more))
 call('HSET', KEYS[1], 't', given, session, terms .. ' ' .. change .. ' ' .. digits(math.max(0, waits - 1)))

@@ -22,12 +22,9 @@ if not match(last, '^%d+$') or tonumber(deadline) <= now() or sub(text, 1, #head
 end
 local behind = match(text, '^%d*(.*)$', #head + 1)
 local given, wish = digits(math.max(now(), last + 1)), S .. ':' .. wanted .. ':x:'
-local function index()
+if behind == '' then
     call('HDEL', KEYS[2], id)  -- Allowed without memory; so are all writes after it.
     call('HSET', KEYS[2], wanted, 'x ' .. name)
-end
-if behind == '' then
-    index()
     call('SET', KEYS[3], wish .. given .. ':0::')
     call('HSET', KEYS[1], 't', given)
     return 'y g ' .. given .. ' 0 0'
@@ -51,12 +48,16 @@ for other in string.gmatch(queue, '([^: ]+)[^ ]*') do
     others = other ~= S and '1' or others
 end
 local since, change = digits(now()), digits(changes + 1)
+local noted = call('HDEL', KEYS[2], id)  -- As above. A server that refuses it tells nobody.
 local heard = publish(session, 'g ' .. request .. ' ' .. given .. ' 0 ' ..
                       (contended and '1 ' or '0 ') .. change)
 if heard == 0 and session ~= S then
+    if noted == 1 then
+        call('HSET', KEYS[2], id, 'x ' .. name)
+    end
     return '+'
 end
-index()
+call('HSET', KEYS[2], wanted, 'x ' .. name)
 call('SET', KEYS[3], session .. ':' .. request .. ':x:' .. given .. ':0::' ..
      (since == given and '' or since) .. '|' .. (queue == '' and '' or queue .. ' ') .. wish .. ':' .. since)
 if session == S then
