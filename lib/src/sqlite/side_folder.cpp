@@ -10,8 +10,12 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <cstddef>
+#include <filesystem>
 #include <memory>
 #include <string_view>
+#include <system_error>
+#include <utility>
 
 namespace mortise::sqlite_detail {
 namespace {
@@ -44,11 +48,17 @@ side_folder::side_folder(const std::string& database) : path_(database + ".morti
 }
 
 void side_folder::undo() noexcept {
-    if (!made_)
+    if (!std::exchange(made_, false))
         return;
+    std::error_code failed;
+    std::size_t files = 0;
+    for (std::filesystem::directory_iterator each(path_, failed), end; !failed && each != end;
+         each.increment(failed))
+        ++files;
+    if (failed || files > 1)
+        return;  // Somebody was here first and has made a store.
     ::unlinkat(folder_.get(), lock_name, 0);
     ::rmdir(path_.c_str());
-    made_ = false;
 }
 
 std::string side_folder::short_path(const std::string& name) const {

@@ -18,6 +18,7 @@
 #include <cstring>
 #include <filesystem>
 #include <functional>
+#include <list>
 
 namespace mortise::test::cut_file_test {
 namespace {
@@ -65,6 +66,22 @@ TEST_F(SqliteCutFile, LosesTheSessionsAndKillsNobody) {
         std::filesystem::remove_all(folder.side());
         std::filesystem::remove(folder.database());
     }
+}
+
+// What is left of the file says that the requester lives, and nothing of the holder.
+TEST_F(SqliteCutFile, ThatIsCutBetweenTwoSessionsFreesNoLock) {
+    constexpr std::size_t left = 8'192;
+    state_user requester(folder.config(), time);
+    ASSERT_EQ(requester.open(), error_code());
+    std::list<state_user> others;
+    for (int i = 0; i < 40; ++i) {
+        others.emplace_back(folder.config(), time);
+        ASSERT_EQ(others.back().open(), error_code()) << others.back().state.explain();
+    }
+    ASSERT_EQ(others.back().ask("door").type, answer::kind::granted);
+    cut(left);
+    requester.ask("door");
+    EXPECT_EQ(requester.asked(), errc::store_replaced);
 }
 
 TEST_F(SqliteCutFile, ThatHasItsSizeAgainIsNotBelieved) {

@@ -387,6 +387,17 @@ TEST_F(SqliteSession, ACopyInThePlaceOfTheDatabaseIsAnotherStore) {
     EXPECT_EQ(holder->ask("b").type, answer::kind::queued);
 }
 
+// Whoever has made the folder may fail after others have begun to use it.
+TEST_F(SqliteSession, GoesOnIfTheFolderWasMadeInVainBySomebodyElse) {
+    side_folder maker(folder.database().string());
+    auto holder = opened();
+    EXPECT_EQ(holder->ask("a").type, answer::kind::granted);
+    maker.undo();
+    EXPECT_EQ(holder->beat(), error_code());
+    auto other = opened();
+    EXPECT_EQ(other->ask("a").type, answer::kind::queued);
+}
+
 TEST_F(SqliteSession, AForeignTimeNamespaceIsRefusedUnlessItsUsersAreProvedDead) {
     auto holder = opened();
     auto owner = store_detail::slot_file_owner();

@@ -150,10 +150,9 @@ verdict examine_space(const std::string& folder, std::size_t log_bytes, std::str
 verdict examine_lock(const std::string& database, milliseconds limit, std::string& text) {
     side_folder folder(database);
     const bool locked = folder.lock_within(limit);
-    if (locked)
-        folder.unlock();
-    folder.undo();
     if (locked) {
+        folder.undo();
+        folder.unlock();
         text = "Nobody holds it for long.";
         return verdict::holds;
     }

@@ -341,6 +341,10 @@ bool slot_file::stirred(std::size_t index) const noexcept {
     return load_word(at(index).armed) != load_word(head().lock_changes) + 1;
 }
 
+bool slot_file::cut() const noexcept {
+    return guard_->cut();
+}
+
 whereabouts slot_file::where(const side_folder& folder) const noexcept {
     struct stat size {};
     if (guard_->cut() || ::fstat(fd_.get(), &size) != 0 ||

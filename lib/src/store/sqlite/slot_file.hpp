@@ -193,6 +193,9 @@ public:
     bool stirred(std::size_t index) const noexcept;
     bool armed(std::size_t index) const noexcept;
 
+    /// Whether a part of the file was missing when it was read: then all of it reads as zeros.
+    bool cut() const noexcept;
+
     /// Whether the name in the folder still leads to this file, and the file has its size.
     sqlite_detail::whereabouts where(const sqlite_detail::side_folder& folder) const noexcept;
 

@@ -33,14 +33,16 @@ beat_report beat_once(
     clock::time_point quarantine_until
 ) {
     beat_report report;
+    report.value.sent = time.now();
+    const bool extended = session.extend(report.value.sent);
+    // After that: whoever has come to this place before the deadline was written there does not
+    // know of the session, so it cannot go on.
     const auto where = session.where();
     if (where != whereabouts::same) {
-        // Whoever comes to this place now does not know of the session, so it cannot go on.
         report.code = where == whereabouts::other ? errc::store_replaced : errc::store_unavailable;
         return report;
     }
-    report.value.sent = time.now();
-    if (!session.extend(report.value.sent)) {
+    if (!extended) {
         report.code = errc::session_lost;
         return report;
     }

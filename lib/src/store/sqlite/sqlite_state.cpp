@@ -45,9 +45,15 @@ void sqlite_state::open_if_needed(std::vector<notice>& notices) {
         return;
     }
     domain_ = *token_domain::parse(files_.identity().domain);
-    news_.open();
-    quarantine_until_ = files_.quarantine_until().time_since_epoch().count();
     quarantine_over_ = now() >= files_.quarantine_until();
+    const auto until = quarantine_over_ ? clock::time_point() : files_.quarantine_until();
+    quarantine_until_ = until.time_since_epoch().count();
+    try {
+        news_.open();
+    } catch (...) {
+        close_all();  // The next opening is the first one.
+        throw;
+    }
 }
 
 void sqlite_state::close_all() noexcept {
@@ -151,6 +157,12 @@ error_code sqlite_state::attempt(
     if (refused)
         return refused;
     rows.publish();
+    if (files_.slots()->cut()) {
+        // Who is alive was read from zeros.
+        rows.retract();
+        db.roll_back();
+        throw error(errc::store_replaced, files_.path(), "see who has cut the file of heartbeats");
+    }
     if (db.failed() || !db.step("COMMIT")) {
         rows.retract();
         give_up_connection();
