@@ -106,6 +106,10 @@ verb_demo() {
 }
 
 verb_bench() {
+    if [[ ${1:-} == --peers ]]; then
+        bench_peers "${@:2}"
+        return
+    fi
     need "${to_serve[@]}"
     need_redis
     build_release mortise_cli
