@@ -10,6 +10,7 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 
 from measure import Failed, Load, Result, Server, parse_counts, run_workers, time_max
 
@@ -159,7 +160,6 @@ class RedisPy(Library):
     waits = "poll, every 100 ms"
 
     def prepare(self, folder: pathlib.Path) -> None:
-        python = find_tool("python3")
         venv = folder / "redis-py"
         self.python = venv / "bin" / "python3"
         wanted = HERE / "requirements.txt"
@@ -168,7 +168,7 @@ class RedisPy(Library):
             return
         log = folder / "redis-py.log"
         try:
-            run_tool([python, "-m", "venv", "--clear", str(venv)], log)
+            run_tool([sys.executable, "-m", "venv", "--clear", str(venv)], log)
         except Failed as failure:
             raise Failed(f"{failure}; install python3-venv") from None
         words = [self.python, "-m", "pip", "install", "--cache-dir", str(folder / "pip")]
@@ -181,7 +181,7 @@ class RedisPy(Library):
 
 class Redisson(Library):
     name = "Redisson"
-    waits = "pub/sub, all waiters of a released lock try again"
+    waits = "pub/sub; one waiter of each process tries again"
     copier = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
 
     def prepare(self, folder: pathlib.Path) -> None:
