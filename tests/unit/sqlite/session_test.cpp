@@ -387,6 +387,21 @@ TEST_F(SqliteSession, ACopyInThePlaceOfTheDatabaseIsAnotherStore) {
     EXPECT_EQ(holder->ask("b").type, answer::kind::queued);
 }
 
+// As containers that have a boot id of their own.
+TEST_F(SqliteSession, AnotherBootIsNoneWhileSomebodyOfTheOneBeforeLives) {
+    auto holder = opened();
+    EXPECT_EQ(holder->ask("a").type, answer::kind::granted);
+    auto config = folder.config();
+    config.boot_id_override = "another boot";
+    state_user user(config, time);
+    EXPECT_EQ(user.open(), errc::foreign_time_namespace);
+    EXPECT_NE(user.state.explain().find("boot id"), std::string::npos) << user.state.explain();
+    EXPECT_EQ(holder->beat(), error_code());
+    holder->opened.sockets = sqlite_detail::session_sockets();
+    EXPECT_EQ(user.open(), error_code()) << "its process is dead";
+    EXPECT_EQ(user.ask("a").type, answer::kind::granted);
+}
+
 // Whoever has made the folder may fail after others have begun to use it.
 TEST_F(SqliteSession, GoesOnIfTheFolderWasMadeInVainBySomebodyElse) {
     side_folder maker(folder.database().string());

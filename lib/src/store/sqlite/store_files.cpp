@@ -58,6 +58,16 @@ bool all_proved_dead(const side_folder& folder, const slot_file& slots) noexcept
     return true;
 }
 
+// After a restart of the host nobody does.
+bool anybody_listens(const side_folder& folder, const slot_file& slots) noexcept {
+    for (std::size_t i = 0; i < slots.used(); ++i) {
+        const slot_view seen = slots.view(i);
+        if (!seen.word.dead() && probe_life(folder, seen.nonce).result == probe::outcome::connected)
+            return true;
+    }
+    return false;
+}
+
 }  // namespace
 
 store_files::store_files(sqlite_store_config config) : config_(std::move(config)) {
@@ -234,6 +244,15 @@ void store_files::open_slots(clock::time_point now) {
             errc::foreign_time_namespace,
             path_,
             "use the store from one time namespace only, or wait until its other users have ended"
+        );
+    }
+    // Some containers have a boot id of their own.
+    if (earlier == slot_file::found::other_boot && anybody_listens(*folder_, *slots_)) {
+        throw error(
+            errc::foreign_time_namespace,
+            path_ + " (in use under another boot id)",
+            "let all users of the store see the boot id of the host, which containers of LXC or "
+            "systemd-nspawn replace, or wait until its other users have ended"
         );
     }
     const auto quarantine = quarantine_of(earlier, slots_.get(), now);
