@@ -134,7 +134,7 @@ public:
     /// Whether a session may be told something else than what has changed, to look, say, or that
     /// others wait in a second event after the first.
     virtual bool pushes_are_hints() const { return messages_are_hints(); }
-    /// Whether pushes that come shortly after one another may be told as ones to look, as many.
+    /// Whether pushes in quick succession may each be told as `look_again` instead.
     virtual bool pushes_merge() const { return false; }
     /// Whether the end of a session frees all that it held in one step.
     virtual bool ends_at_once() const { return true; }

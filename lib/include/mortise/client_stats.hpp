@@ -20,7 +20,7 @@ struct client_stats {
     /// Leases released: handed on inside the process, or acknowledged by the store.
     std::uint64_t released = 0;
     std::uint64_t released_late = 0;      ///< Of these, handed over by a destructor.
-    std::uint64_t lost = 0;               ///< Leases that were lost before their release.
+    std::uint64_t lost = 0;               ///< Leases lost before the store confirmed their release.
     std::uint64_t heartbeats = 0;         ///< Acknowledged heartbeats.
     std::uint64_t heartbeats_failed = 0;  ///< Heartbeats without a good answer.
     /// Sessions opened; more than one means that one was lost.

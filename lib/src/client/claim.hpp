@@ -162,7 +162,7 @@ public:
     clock::time_point turn_end;
     release_handler released;             ///< Completed once the store has the grant back.
     bool released_late = false;           ///< By a destructor.
-    bool released_lease = false;          ///< That grant is the lease of a user.
+    bool released_lease = false;          ///< It goes back because its last lease was released.
     std::chrono::milliseconds linger{0};  ///< As its last holder wished.
     clock::time_point idle_since;
     bool linger_armed = false;  ///< Whether a timer for `linger` is set.
@@ -182,8 +182,10 @@ struct release_op {
 
     const std::shared_ptr<claim> released_claim;
     release_handler handler;  ///< Empty for a destructor's release, and once completed.
-    const bool of_lease;      ///< Else of a grant that lingered, has ended, or found nobody.
-    const bool late;          ///< By a destructor.
+    /// Somebody released a lease. Else a grant goes back whose last lease has lingered or ended, or
+    /// that nobody wanted any longer.
+    const bool of_lease;
+    const bool late;  ///< By a destructor.
     clock::time_point since;
     deadline_list::handle timer;  ///< The budget.
     deadline_list::handle retry_timer;
@@ -192,6 +194,7 @@ struct release_op {
     std::vector<std::shared_ptr<claim>> behind;
     unsigned retries = 0;
     bool store_busy = false;  ///< The last try found the store busy with somebody else.
+    bool reported = false;    ///< Its failure, to the observer.
 };
 
 /// A task that a client must do on its strand because its lock table changed.

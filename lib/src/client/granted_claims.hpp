@@ -80,7 +80,7 @@ public:
     error_code hold_again(held_grant& held, local_waiter& waiter, queue_work& work) const;
 
     /// Arranges that the holder hears of the next waiter. @return false if somebody waits already.
-    /// Of a lease that is not held any more its holder hears otherwise.
+    /// True for a lease that is not held any more: its loss or release ends the wait.
     bool watch(held_grant& held, bool waited_for);
     /// Tells the holders who watch, if somebody waits by now.
     void tell_contended(bool waited_for, queue_work& work);

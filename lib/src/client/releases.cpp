@@ -3,6 +3,8 @@
 
 #include "client/client_core.hpp"
 
+#include <utility>
+
 namespace mortise::detail {
 
 std::shared_ptr<release_op> releases::start(const claim_ptr& released) {
@@ -122,7 +124,7 @@ void releases::end(const std::shared_ptr<release_op>& op, error_code result) {
 
 // Others may have the lock already. What a client that stops leaves to its store is not lost.
 void releases::complete_lost(release_op& op, error_code why) {
-    if (op.of_lease && why != errc::client_stopped) {
+    if (op.of_lease && why != errc::client_stopped && !context_.stopping()) {
         context_.count.add(&client_stats::lost);
         tell_failed(op, why);
     }
@@ -137,9 +139,9 @@ void releases::session_lost(errc why) {
     }
 }
 
-// A lease that has ended by itself was told of then.
-void releases::tell_failed(const release_op& op, error_code why) const noexcept {
-    if (!op.of_lease)
+// Once for each lease that somebody released.
+void releases::tell_failed(release_op& op, error_code why) const noexcept {
+    if (!op.of_lease || std::exchange(op.reported, true))
         return;
     lock_event event;
     event.type = lock_event::kind::release_failed;

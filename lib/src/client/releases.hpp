@@ -55,7 +55,7 @@ private:
     void complete_lost(release_op& op, error_code why);
     void answered(const std::shared_ptr<release_op>& op, std::uint64_t epoch, result<bool> reply);
     void try_later(const std::shared_ptr<release_op>& op);
-    void tell_failed(const release_op& op, error_code why) const noexcept;
+    void tell_failed(release_op& op, error_code why) const noexcept;
     asio::awaitable<void>
     run_release(std::shared_ptr<const void> kept, std::shared_ptr<release_op> op);
     asio::awaitable<void> run_release_with(

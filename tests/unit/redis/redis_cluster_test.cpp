@@ -177,7 +177,7 @@ TEST(RedisCluster, ALockIsGivenAwayAndWantedAgainWholeOrNotAtAll) {
     EXPECT_FALSE(outcome_of(again).code) << alice.explain();
 }
 
-// Not an error of the store that says of what it is, but the text of a record, say.
+// MOVED in the place of an answer is an outage. It was read as data.
 TEST(RedisCluster, AnExaminationFollowsASlotThatHasMoved) {
     constexpr auto ttl = 10'000ms;
     redis_cluster cluster;

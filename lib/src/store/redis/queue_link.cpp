@@ -87,7 +87,8 @@ asio::awaitable<result<redis_value>> queue_link::act_in_steps(lock_call call) {
             keys.push_back(keys_.never());
         auto trying = act(script_call(call.first, std::move(keys), arguments_of(call)));
         auto reply = co_await std::move(trying);
-        // Without memory the short way does not begin; a repeated request needs none.
+        // A server whose memory is full refuses the first write of the short way. The rules still
+        // answer a request that the store has already.
         const bool undecided =
             reply ? is_out_of_ordinary(*reply) : reply.error() == errc::store_full;
         if (!undecided)

@@ -312,7 +312,7 @@ asio::awaitable<void> sentinel_circle::check([[maybe_unused]] std::shared_ptr<se
         const auto found = co_await std::move(finding);
         if (closed_)
             co_return;
-        // A few may be cut off together with the old primary, and know nothing of this one.
+        // A few sentinels may be cut off, together with the primary before, which they still name.
         if (!found.failure.code && found.by_most && !found.same_place(here_)) {
             const auto tell = std::exchange(moved_, nullptr);
             checking_ = false;

@@ -129,8 +129,8 @@ void commit_news::tell_effects(
     }
 }
 
-// A slot has the last grant only. Of another one the database tells, which does not know of those
-// who tried in vain.
+// A slot has the newest grant only. The receiver reads an older one from the database, where those
+// who tried in vain leave no trace.
 bool commit_news::is_noted(const effect& grant) {
     const auto place = index_.find(files_.db(), *files_.slots(), grant.to);
     files_.db().forgive();

@@ -342,13 +342,13 @@ bool slot_file::stirred(std::size_t index) const noexcept {
 }
 
 bool slot_file::cut() const noexcept {
-    return guard_->cut();
+    struct stat size {};
+    return guard_->cut() || ::fstat(fd_.get(), &size) != 0 ||
+           size.st_size != static_cast<off_t>(file_bytes);
 }
 
 whereabouts slot_file::where(const side_folder& folder) const noexcept {
-    struct stat size {};
-    if (guard_->cut() || ::fstat(fd_.get(), &size) != 0 ||
-        size.st_size != static_cast<off_t>(file_bytes))
+    if (cut())
         return whereabouts::other;
     return find_file(folder.fd(), file_name, identity_of(fd_.get()));
 }

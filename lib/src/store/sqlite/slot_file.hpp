@@ -193,7 +193,7 @@ public:
     bool stirred(std::size_t index) const noexcept;
     bool armed(std::size_t index) const noexcept;
 
-    /// Whether a part of the file was missing when it was read: then all of it reads as zeros.
+    /// Whether a part of the file is missing, or was when it was read: that part reads as zeros.
     bool cut() const noexcept;
 
     /// Whether the name in the folder still leads to this file, and the file has its size.

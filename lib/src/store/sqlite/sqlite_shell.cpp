@@ -35,8 +35,8 @@ beat_report beat_once(
     beat_report report;
     report.value.sent = time.now();
     const bool extended = session.extend(report.value.sent);
-    // After that: whoever has come to this place before the deadline was written there does not
-    // know of the session, so it cannot go on.
+    // Looked at after the write: if somebody has replaced the store in between, whoever uses the
+    // new one does not know of the session, so it cannot go on.
     const auto where = session.where();
     if (where != whereabouts::same) {
         report.code = where == whereabouts::other ? errc::store_replaced : errc::store_unavailable;

@@ -187,7 +187,7 @@ local function fetch_waiters(lock)
     if #members > 0 then
         lock.waiters = lock.waiters .. (lock.waiters == '' and '' or ' ') .. table.concat(texts, ' ')
     end
-    lock.fetched = math.min(2 * count, 1024)  -- If nobody of many can be reached.
+    lock.fetched = math.min(2 * count, 1024)  -- Each portion copies the text once more.
     touch_lock(lock)
     if #members > 0 then
         call('ZREM', key, unpack(members))
