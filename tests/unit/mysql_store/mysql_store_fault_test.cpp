@@ -319,7 +319,7 @@ TEST_F(MysqlStoreOutage, AProxyThatNumbersConnectionsAnewIsToldOfAndHeartbeatsHa
 
 TEST(MysqlStoreTables, LocksThatNobodyUsesAreDeletedBelowTheFloor) {
     mysql_store_world world(shared_mariadb());
-    lock_client locks = world.make_client(300ms);
+    lock_client locks = world.make_client(3s);  // Each heartbeat, after a second, deletes some.
     world.run([](mysql_store_world& in, lock_client& by) -> asio::awaitable<void> {
         lease held = co_await by.async_acquire("kept");
         in.value_of("UPDATE mortise_meta SET floor=1000,floor_at=1");

@@ -431,7 +431,9 @@ TEST_F(PostgresStoreFault, AProofThatWaitsForOthersTooLongIsTriedAgain) {
     proof_that_waits proof(
         config, administrator, "SELECT FROM " + config.schema + ".session FOR UPDATE"
     );
-    EXPECT_EQ(proof.end(), errc::store_unavailable);
+    // The server's limit ends the wait, or that of the client if the server is late.
+    const auto code = proof.end();
+    EXPECT_TRUE(code == errc::store_unavailable || code == errc::outcome_unknown) << code;
     administrator.run("COMMIT");
 }
 

@@ -3,6 +3,7 @@
 // waiting for who does not answer.
 #include "unit/txn/coordinator_fixture.hpp"
 
+#include <algorithm>
 #include <future>
 #include <string>
 #include <vector>
@@ -129,9 +130,13 @@ TEST_F(TxnHousekeeping, WhoIsAwayTakesNoPlaceFromOthers) {
     for (int i = 0; i < 300; ++i)
         running.push_back(tcc_->async_run(of("wallet"), asio::use_future));
     // What was sent waits for its cancel. What was not goes back, and nothing new takes its place.
+    const auto is_under_way = [](const auto& each) {
+        return each.wait_for(0s) != std::future_status::ready;
+    };
     EXPECT_TRUE(eventually([&] {
         const auto now = tcc_->stats();
-        return now.calls_failed >= 10 && now.open <= 30;
+        const auto left = std::count_if(running.begin(), running.end(), is_under_way);
+        return now.calls_failed >= 10 && now.open <= 30 && left <= 30;
     }));
     EXPECT_EQ(refusal(of("wallet")), txn::errc::no_answer);
     for (int i = 0; i < 20; ++i)
