@@ -8,6 +8,7 @@ import pathlib
 import sys
 import time
 import unittest
+from unittest import mock
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools" / "peers"))
@@ -139,6 +140,10 @@ class Choices(unittest.TestCase):
         with self.assertRaises(SystemExit):
             peers.choose(known, ["redlock"])
 
+    def test_redisson_names_both_of_its_rows(self):
+        known = [libraries.Redisson(), libraries.RedissonFair(), libraries.RedisPy()]
+        self.assertEqual(len(peers.choose(known, ["redisson"])), 2)
+
     def test_wrong_options_are_refused(self):
         for words in (["--kinds", "idle"], ["--rounds", "0"], ["--seconds", "0"]):
             with self.assertRaises(SystemExit), contextlib.redirect_stderr(io.StringIO()):
@@ -185,6 +190,16 @@ class Workers(unittest.TestCase):
     def test_a_program_that_hangs_is_ended(self):
         with self.assertRaisesRegex(measure.Failed, "did not end"), measure.time_limit(0.3):
             time.sleep(10)
+
+
+    def test_the_processes_of_redisson_are_clients_of_one(self):
+        fair = libraries.RedissonFair()
+        fair.classpath = "nowhere"
+        with mock.patch.object(libraries, "run_workers") as run:
+            fair.measure(FakeServer(), LOAD)
+        command, _, load = run.call_args.args
+        self.assertEqual(command[-4:], ["--fair", "yes", "--clients", "2"])
+        self.assertEqual((load.processes, load.workers), (1, LOAD.workers))
 
 
 class Tools(unittest.TestCase):

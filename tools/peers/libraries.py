@@ -4,6 +4,7 @@
 Nothing is written outside of the folder that the driver names: .deps/peers.
 """
 
+import dataclasses
 import json
 import os
 import pathlib
@@ -182,6 +183,7 @@ class RedisPy(Library):
 class Redisson(Library):
     name = "Redisson"
     waits = "pub/sub; one waiter of each process tries again"
+    options = ()
     copier = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
 
     def prepare(self, folder: pathlib.Path) -> None:
@@ -206,5 +208,13 @@ class Redisson(Library):
 
     def measure(self, server: Server, load: Load) -> Result:
         quiet = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
-        command = ["java", "-Xmx256m", quiet, "-cp", self.classpath, "RedissonBench"]
-        return run_workers(command, server, load)
+        command = ["java", "-Xmx512m", quiet, "-cp", self.classpath, "RedissonBench", *self.options]
+        command += ["--clients", str(load.processes)]  # of one process
+        return run_workers(command, server, dataclasses.replace(load, processes=1))
+
+
+class RedissonFair(Redisson):
+    name = "Redisson, fair lock"
+    waits = "a queue at the server, pub/sub; the first waiter tries again"
+    kinds = ("contended", "greedy")
+    options = ("--fair", "yes")

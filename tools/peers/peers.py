@@ -195,12 +195,16 @@ def parse(words: list[str]) -> argparse.Namespace:
     return chosen
 
 
+def word_of(peer) -> str:
+    return peer.name.lower().split()[0].rstrip(",")
+
+
 def choose(peers: list, only: list[str] | None) -> list:
-    """`mortise` names both of its rows."""
+    """`mortise` and `redisson` name both of their rows."""
     if only is None:
         return peers
-    chosen = [peer for peer in peers if peer.name.lower().split()[0] in only]
-    known = {peer.name.lower().split()[0] for peer in peers}
+    chosen = [peer for peer in peers if word_of(peer) in only]
+    known = {word_of(peer) for peer in peers}
     if unknown := set(only) - known:
         there_are = ", ".join(sorted(known))
         raise SystemExit(f"peers: there is no {', '.join(sorted(unknown))}, only {there_are}")
@@ -218,6 +222,7 @@ def main(words: list[str]) -> int:
         libraries.Redsync(),
         libraries.RedisPy(),
         libraries.Redisson(),
+        libraries.RedissonFair(),
     ]
     loads = [load_of(kind, chosen.seconds, chosen.warm_up) for kind in chosen.kinds]
 

@@ -12,7 +12,11 @@ import org.redisson.api.RLock;
 import org.redisson.api.RedissonClient;
 import org.redisson.config.Config;
 
-/** Redisson's RLock as a peer of `./run bench --peers`; README.md beside the folder says more. */
+/**
+ * Redisson's RLock, or with `--fair yes` its RFairLock, as a peer of `./run bench --peers`;
+ * README.md beside the folder says more. The processes of other peers are `--clients` of one Java
+ * machine here: machines of their own would compile the same code against each other.
+ */
 public final class RedissonBench {
     private static Map<String, String> options(String[] words) {
         Map<String, String> options = new HashMap<>();
@@ -107,19 +111,27 @@ public final class RedissonBench {
 
     private static void measure(String[] words) throws Exception {
         Map<String, String> options = options(words);
-        RedissonClient client = connect(options);
+        List<RedissonClient> clients = new ArrayList<>();
+        for (int i = 0; i < Integer.parseInt(options.getOrDefault("--clients", "1")); ++i) {
+            clients.add(connect(options));
+        }
         System.out.println("ready");
         long end = Long.parseLong(
                 new BufferedReader(new InputStreamReader(System.in)).readLine().strip());
 
         List<Worker> workers = new ArrayList<>();
-        for (int i = 0; i < Integer.parseInt(options.get("--workers")); ++i) {
-            Worker worker = new Worker(
-                    client.getLock("bench"),
-                    milliseconds(options.get("--hold")),
-                    milliseconds(options.get("--think")),
-                    end);
-            workers.add(worker);
+        for (RedissonClient client : clients) {
+            for (int i = 0; i < Integer.parseInt(options.get("--workers")); ++i) {
+                workers.add(new Worker(
+                        options.containsKey("--fair")
+                                ? client.getFairLock("bench")
+                                : client.getLock("bench"),
+                        milliseconds(options.get("--hold")),
+                        milliseconds(options.get("--think")),
+                        end));
+            }
+        }
+        for (Worker worker : workers) {
             worker.start();
         }
         List<String> records = new ArrayList<>();
@@ -130,6 +142,6 @@ public final class RedissonBench {
         String version = Redisson.class.getPackage().getImplementationVersion();
         System.out.printf("{\"version\": \"%s\", \"records\": [%s]}%n",
                 version, String.join(",", records));
-        client.shutdown();
+        // No client is shut down in good order: that takes 2 s each, and the process ends now.
     }
 }
