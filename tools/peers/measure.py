@@ -130,8 +130,9 @@ def judge(workers: list[list[int]], begin: int, end: int) -> tuple[float, float,
     """Locks per second, the longest wait in ms, and how many holds began before another's end.
 
     Each worker noted three times of CLOCK_MONOTONIC in ns for each hold: asked, granted, and just
-    before the release. `mortise bench contend` judges its own processes by the same rule. Speed
-    and waits are those of grants from `begin` to `end`; overlaps are looked for in all of them.
+    before the release. `mortise bench contend` judges its own processes by the same rule. Speed is
+    that of grants from `begin` to `end`. The waits of grants after `end` count, too: a worker that
+    starves until the others stop would otherwise be missing. Overlaps are looked for everywhere.
     """
     holds = sorted(
         (own[i + 1], own[i + 2], own[i + 1] - own[i])
@@ -142,10 +143,11 @@ def judge(workers: list[list[int]], begin: int, end: int) -> tuple[float, float,
     for granted, released, _ in holds:
         overlaps += granted < latest
         latest = max(latest, released)
-    waits = [wait for granted, _, wait in holds if begin <= granted < end]
-    if not waits:
+    waits = [(granted, wait) for granted, _, wait in holds if granted >= begin]
+    locks = sum(granted < end for granted, _ in waits)
+    if not locks:
         raise Failed("no lock was acquired in the time that was measured")
-    return len(waits) / ((end - begin) / 1e9), max(waits) / 1e6, overlaps
+    return locks / ((end - begin) / 1e9), max(wait for _, wait in waits) / 1e6, overlaps
 
 
 def _say_why(process: subprocess.Popen, log: pathlib.Path) -> Failed:
