@@ -18,7 +18,7 @@ import measure  # noqa: E402
 import peers  # noqa: E402
 
 MS = 1_000_000
-LOAD = measure.Load("contended", 2, 3, 2, 50, 0.2, 0.05)
+LOAD = measure.Load("contended", 2, 3, 2, 50, 1.0, 0.05)
 # A program as the driver expects one: each worker holds the lock for one ms in a slot of its own.
 PROGRAM = """
 import json, sys, time
