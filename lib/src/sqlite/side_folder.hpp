@@ -22,7 +22,8 @@ public:
     /// @throws error
     explicit side_folder(const std::string& database);
 
-    /// Removes the folder if this object made it and it holds nothing but the lock file.
+    /// Removes the folder if this object made it and it holds nothing but the lock file. Call it
+    /// under the lock: others may be about to make a store there.
     void undo() noexcept;
 
     int fd() const noexcept { return folder_.get(); }
