@@ -12,6 +12,8 @@
 namespace mortise {
 namespace {
 
+constexpr std::size_t longest = std::size_t{1} << 53;  // ticks of a time
+
 constexpr std::size_t url_size_max = 8192;
 
 [[noreturn]] void refuse_text(std::string_view text, const std::string& remedy) {
@@ -224,9 +226,14 @@ std::string store_url::secret(const std::string& name, std::string in_url) const
 
 std::chrono::milliseconds
 store_url::milliseconds(std::string_view name, std::chrono::milliseconds otherwise) const {
-    constexpr std::size_t most = std::size_t{1} << 53;
     const auto usual = static_cast<std::size_t>(otherwise.count());
-    return std::chrono::milliseconds(std::min(number(name, usual), most));
+    return std::chrono::milliseconds(std::min(number(name, usual), longest));
+}
+
+std::chrono::microseconds
+store_url::microseconds(std::string_view name, std::chrono::microseconds otherwise) const {
+    const auto usual = static_cast<std::size_t>(otherwise.count());
+    return std::chrono::microseconds(std::min(number(name, usual), longest));
 }
 
 void store_url::allow_options(

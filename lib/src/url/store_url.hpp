@@ -43,6 +43,9 @@ public:
     /// for any setting is limited, so that it is refused with the other settings.
     std::chrono::milliseconds
     milliseconds(std::string_view name, std::chrono::milliseconds otherwise) const;
+    /// The same of microseconds.
+    std::chrono::microseconds
+    microseconds(std::string_view name, std::chrono::microseconds otherwise) const;
 
     /// The text with each `%XX` decoded.
     std::string decode(std::string_view part) const;

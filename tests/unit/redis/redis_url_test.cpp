@@ -35,7 +35,7 @@ TEST(RedisUrl, SaysEverything) {
     const auto config = parse_redis_url(
         "rediss://me:p%40w@[::1]:7000/3?prefix=shop:&domain=shop&min_replicas=2&allow_eviction=1"
         "&assume_new=true&ca_file=/a&certificate_file=/b&key_file=/c%26d&connect_max_ms=250"
-        "&longest_ttl_ms=20000&allow_unseen_restarts=1"
+        "&longest_ttl_ms=20000&allow_unseen_restarts=1&busy_poll_max_us=70"
     );
     EXPECT_TRUE(config.tls);
     EXPECT_EQ(config.user, "me");
@@ -51,6 +51,7 @@ TEST(RedisUrl, SaysEverything) {
     EXPECT_EQ(config.certificate_file, "/b");
     EXPECT_EQ(config.key_file, "/c&d");
     EXPECT_EQ(config.connect_max, 250ms);
+    EXPECT_EQ(config.busy_poll_max, 70us);
 }
 
 TEST(RedisUrl, NamesAUnixSocket) {
@@ -245,6 +246,20 @@ TEST(RedisUrl, RefusesMoreReplicasThanThereCanBe) {
     for (const char* bad : {"1001", "4294967296", "18446744073709551615"})
         EXPECT_EQ(refused(std::string("redis://h?min_replicas=") + bad, "at most"), errc::bad_url);
     EXPECT_EQ(refused("redis://h?min_replicas=-1", "whole number"), errc::bad_url);
+}
+
+TEST(RedisUrl, PollsForAMillisecondAtMost) {
+    EXPECT_EQ(parse_redis_url("redis://h?busy_poll_max_us=0").busy_poll_max, 0us);
+    EXPECT_TRUE(open_store("redis://h?busy_poll_max_us=1000"));
+    for (const char* bad : {"1001", "18446744073709551615"}) {
+        const auto url = std::string("redis://h?busy_poll_max_us=") + bad;
+        try {
+            open_store(url);
+            ADD_FAILURE() << bad;
+        } catch (const error& wrong) {
+            EXPECT_EQ(wrong.code(), errc::bad_config) << bad;
+        }
+    }
 }
 
 TEST(RedisUrl, WithATimeLimitBeyondADayIsRefusedWhenItIsOpened) {

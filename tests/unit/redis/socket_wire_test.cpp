@@ -278,6 +278,27 @@ TEST(SocketWire, TellsWhoWaitsAndThenItsOwnerThatTheConnectionHasEnded) {
     EXPECT_EQ(there.call({"PING"}).error(), errc::store_unavailable);
 }
 
+TEST(SocketWire, KeepsItsLoopAwakeUntilTheReplyIsThere) {
+    auto settings = at(test::shared_redis().port());
+    settings.busy_poll_max = std::chrono::seconds(20);  // not on a busy machine either
+    scene here(settings);
+    ASSERT_FALSE(here.open().code);
+    std::optional<result<redis_value>> reply;
+    asio::co_spawn(
+        here.context,
+        here.wire->call({"PING"}),
+        [&](const std::exception_ptr&, result<redis_value> answered) { reply = answered; }
+    );
+    here.context.restart();
+    while (!reply && here.context.poll_one() != 0)
+        std::this_thread::yield();
+    ASSERT_TRUE(reply && *reply) << "the loop would have slept";
+    EXPECT_EQ((*reply)->text, "PONG");
+    here.context.poll();
+    here.context.restart();
+    EXPECT_EQ(here.context.poll(), 0u) << "it is awake after the reply";
+}
+
 /// Says these bytes to whoever connects, whatever is asked, and perhaps hangs up.
 class strange_server {
 public:

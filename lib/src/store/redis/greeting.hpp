@@ -39,6 +39,7 @@ struct wire_settings {
     std::filesystem::path certificate_file;
     std::filesystem::path key_file;
     std::chrono::milliseconds connect_max{5'000};
+    std::chrono::microseconds busy_poll_max{0};
     redis_role role = redis_role::server;  ///< What the server must be.
 };
 

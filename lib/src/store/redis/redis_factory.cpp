@@ -108,6 +108,9 @@ void check(const redis_store_config& config) {
     if (config.connect_max <= std::chrono::milliseconds::zero() ||
         config.connect_max > std::chrono::hours(24))
         refuse("connect_max", "use one millisecond to one day");
+    if (config.busy_poll_max < std::chrono::microseconds::zero() ||
+        config.busy_poll_max > std::chrono::milliseconds(1))
+        refuse("busy_poll_max", "use at most one millisecond, or zero for never");
     if (config.longest_ttl <= std::chrono::milliseconds::zero() ||
         config.longest_ttl > std::chrono::hours(24))
         refuse("longest_ttl", "use one millisecond to one day");
@@ -142,6 +145,7 @@ wire_settings wire_settings_of(const redis_store_config& config) {
     wire.certificate_file = config.certificate_file;
     wire.key_file = config.key_file;
     wire.connect_max = config.connect_max;
+    wire.busy_poll_max = config.busy_poll_max;
     return wire;
 }
 
@@ -162,6 +166,7 @@ sentinel_settings sentinel_settings_of(const redis_store_config& config) {
         sentinel.ask_login = nullptr;
         sentinel.role = store_detail::redis_role::sentinel;
         sentinel.connect_max = config.connect_max / 2;
+        sentinel.busy_poll_max = std::chrono::microseconds::zero();
         all.sentinels.push_back(std::move(sentinel));
     }
     return all;

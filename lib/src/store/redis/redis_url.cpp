@@ -119,7 +119,8 @@ redis_store_config redis_config_of(const store_url& url) {
         "password_env",
         "client_name",
         "no_evict",
-        "connect_max_ms"};
+        "connect_max_ms",
+        "busy_poll_max_us"};
     const std::initializer_list<std::string_view> of_tls = {
         "ca_file", "certificate_file", "key_file", "tls_name"};
     const std::initializer_list<std::string_view> of_sentinels = {
@@ -151,6 +152,7 @@ redis_store_config redis_config_of(const store_url& url) {
     config.certificate_file = url.option("certificate_file");
     config.key_file = url.option("key_file");
     config.connect_max = url.milliseconds("connect_max_ms", config.connect_max);
+    config.busy_poll_max = url.microseconds("busy_poll_max_us", config.busy_poll_max);
     return config;
 }
 

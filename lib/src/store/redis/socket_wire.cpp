@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/redis/socket_wire.hpp"
 
+#include "mortise/coro/detail/busy_poll.hpp"
 #include "mortise/coro/detail/initiate.hpp"
 #include "mortise/coro/detail/wait_service.hpp"
 #include "mortise/coro/detail/with_code.hpp"
@@ -50,6 +51,7 @@ public:
         : settings_(std::move(settings)),
           strand_(strand),
           stream_(strand, settings_),
+          busy_poll_(strand, settings_.busy_poll_max),
           late_(strand) {}
     ~socket_wire() override { coro::detail::wait_service::unlink(*this); }
 
@@ -110,6 +112,7 @@ private:
     const wire_settings settings_;
     const asio::any_io_executor strand_;
     socket_stream stream_;
+    coro::detail::busy_poll busy_poll_;
     asio::steady_timer late_;  ///< Limits the time of the opening.
     redis_wire_events* events_ = nullptr;
     resp_reader reader_;
@@ -247,6 +250,8 @@ void socket_wire::start_all(
 void socket_wire::write() {
     if (sends_ || hands_over_ || closed_ || out_.empty())
         return;
+    if (open_)
+        busy_poll_.begin();
     const std::size_t size = stream_.write_now(out_);
     if (size == out_.size())
         return empty(out_);
@@ -313,6 +318,7 @@ void socket_wire::take(resp_item item) {
         item.pushed && !owed_.empty() && owed_.front().by_push && confirms_subscription(item.value);
     if (!item.pushed || confirms)
         return answer(std::move(item.value));
+    busy_poll_.rest();
     if (open_)
         events_->on_push(std::move(item.value));
 }
@@ -322,6 +328,8 @@ void socket_wire::answer(redis_value value) {
         return ended({errc::wrong_server, "it answers what nobody has asked"});
     owed mine = std::move(owed_.front());
     owed_.pop_front();
+    if (owed_.empty())
+        busy_poll_.end();
     if (mine.into)
         mine.into->push_back(std::move(value));
     if (mine.done)
@@ -347,6 +355,7 @@ void socket_wire::ended(redis_failure why) {
 }
 
 void socket_wire::fail_all() noexcept {
+    busy_poll_.end();
     for (auto& each : std::exchange(owed_, {})) {
         if (each.done)
             each.done.complete(asio::error::operation_aborted, redis_value());
