@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mortise/coro/detail/busy_poll.hpp"
 
+#include "mortise/coro/clock.hpp"
+
 #include <boost/asio/post.hpp>
 
 #include <algorithm>
@@ -35,9 +37,8 @@ void poll_judge::rest() noexcept {
     resting_ = std::max(resting_, rest_min);
 }
 
-// How long the processor is used, and no lease, depends on this time: it need not be simulated.
-using poll_clock = std::chrono::steady_clock;
-
+// Reads the clock of the machine, not that of a simulation: nothing but the use of the processor
+// depends on it.
 class busy_poll::loop final : public std::enable_shared_from_this<loop> {
 public:
     loop(asio::any_io_executor executor, std::chrono::microseconds most)
@@ -46,7 +47,7 @@ public:
     void begin() noexcept {
         if (polls_ || !judge_.admits())
             return;
-        began_ = poll_clock::now();
+        began_ = clock::now();
         thread_ = std::this_thread::get_id();
         polls_ = true;
         post();
@@ -78,7 +79,7 @@ private:
 
     // Where several threads run the loop, each step would wake another one of them.
     bool is_over() const noexcept {
-        return poll_clock::now() - began_ > most_ || std::this_thread::get_id() != thread_;
+        return clock::now() - began_ > most_ || std::this_thread::get_id() != thread_;
     }
 
     void step() noexcept {
@@ -92,9 +93,9 @@ private:
     }
 
     const asio::any_io_executor executor_;
-    const poll_clock::duration most_;
+    const clock::duration most_;
     poll_judge judge_;
-    poll_clock::time_point began_;
+    clock::time_point began_;
     std::thread::id thread_;
     bool polls_ = false;
     bool posted_ = false;

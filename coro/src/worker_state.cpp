@@ -2,6 +2,7 @@
 #include "worker_state.hpp"
 
 #include "mortise/coro/assert.hpp"
+#include "mortise/coro/clock.hpp"
 
 #include <boost/asio/error.hpp>
 #include <boost/system/system_error.hpp>
@@ -229,7 +230,24 @@ void worker_state::run() noexcept {
     changed_.notify_all();
 }
 
+// Looks for a job without sleeping: to be woken takes longer than a short closure.
+void worker_state::poll_for_job() noexcept {
+    if (config_.busy_poll_max.count() <= 0 || !polling_.admits())
+        return;
+    const auto end = clock::now() + config_.busy_poll_max;
+    do {
+        {
+            std::lock_guard hold(mutex_);
+            if (stopping_ || queue_->size() > 0)
+                return polling_.earned();
+        }
+        std::this_thread::yield();
+    } while (clock::now() < end);
+    polling_.wasted();
+}
+
 bool worker_state::next_batch() {
+    poll_for_job();
     std::unique_lock hold(mutex_);
     wanted_.wait(hold, [this] { return stopping_ || queue_->size() > 0; });
     return take_batch();

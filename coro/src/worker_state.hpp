@@ -3,6 +3,7 @@
 #define MORTISE_CORO_SRC_WORKER_STATE_HPP
 
 #include "mortise/coro/detail/batch_worker.hpp"
+#include "mortise/coro/detail/busy_poll.hpp"
 #include "mortise/coro/detail/fork_guard.hpp"
 #include "mortise/coro/detail/worker_host.hpp"
 #include "mortise/coro/detail/worker_job.hpp"
@@ -53,6 +54,7 @@ private:
     void shut_down() noexcept override;
     void run() noexcept;
     bool next_batch();
+    void poll_for_job() noexcept;
     bool take_batch();
     void run_batch();
     void deliver_batch();
@@ -66,7 +68,8 @@ private:
     const std::size_t batch_max_;
     const std::shared_ptr<batch_runner> runner_;
     const std::shared_ptr<wait_fifo> queue_;
-    std::mutex& mutex_;  // the queue's; guards all that follows
+    std::mutex& mutex_;   // the queue's; guards all that follows
+    poll_judge polling_;  // the thread's
     std::condition_variable wanted_;
     std::condition_variable changed_;
     std::vector<std::shared_ptr<worker_job>> batch_;  // a delivered job leaves a null

@@ -13,6 +13,7 @@
 #include <boost/system/system_error.hpp>
 #include <gtest/gtest.h>
 
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -138,6 +139,36 @@ TEST(Worker, RunsInTheOrderOfSubmission) {
     block.release();
     context.run();
     EXPECT_EQ(order, (std::vector{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
+}
+
+TEST(Worker, ThatStaysAwakeRunsWhatComesAndStopsAtOnce) {
+    asio::io_context context;
+    worker_config config;
+    config.busy_poll_max = 1h;
+    config.grace = 1h;
+    worker w(context.get_executor(), config);
+    int sum = 0;
+    for (int i = 1; i <= 4; ++i) {
+        w.async_run([i] { return i; }, [&](error_code, int value) { sum += value; });
+        context.run();
+        context.restart();
+    }
+    EXPECT_EQ(sum, 10);
+}
+
+TEST(Worker, RunsWhatComesAfterItFellAsleep) {
+    asio::io_context context;
+    worker_config config;
+    config.busy_poll_max = 1us;
+    worker w(context.get_executor(), config);
+    int sum = 0;
+    for (int i = 1; i <= 4; ++i) {
+        ::poll(nullptr, 0, 2);
+        w.async_run([i] { return i; }, [&](error_code, int value) { sum += value; });
+        context.run();
+        context.restart();
+    }
+    EXPECT_EQ(sum, 10);
 }
 
 TEST(Worker, RefusesMoreThanItsQueueHolds) {

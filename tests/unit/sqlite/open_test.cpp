@@ -205,6 +205,11 @@ TEST(SqliteOpen, ConfigurationsThatCannotWorkAreRefusedAtOnce) {
     EXPECT_EQ(code_of([](auto& c) { c.domain = std::string(26, 'd'); }), errc::bad_config);
     EXPECT_EQ(code_of([](auto& c) { c.domain = "shop#1"; }), errc::bad_config);
     EXPECT_EQ(code_of([](auto& c) { c.checkpoint_bytes = 1'000; }), errc::bad_config);
+    using std::chrono::microseconds;
+    EXPECT_EQ(code_of([](auto& c) { c.busy_poll_max = microseconds(0); }), error_code());
+    EXPECT_EQ(code_of([](auto& c) { c.busy_poll_max = microseconds(1'000); }), error_code());
+    EXPECT_EQ(code_of([](auto& c) { c.busy_poll_max = microseconds(1'001); }), errc::bad_config);
+    EXPECT_EQ(code_of([](auto& c) { c.busy_poll_max = microseconds(-1); }), errc::bad_config);
 }
 
 TEST(SqliteOpen, ListingWhereNothingIsMakesNothing) {

@@ -25,6 +25,9 @@ public:
     std::size_t queue_max = 4'096;
     /// How long the destructor waits for a running closure; at most a year.
     std::chrono::milliseconds grace{2'000};
+    /// How long the thread stays awake for the next closure before it sleeps, where that pays
+    /// (`detail::poll_judge`); zero: never.
+    std::chrono::microseconds busy_poll_max{0};
 };
 
 /// One thread for the blocking work of a program that must not block: first come, first served,

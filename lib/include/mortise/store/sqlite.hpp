@@ -31,6 +31,11 @@ public:
     /// The write-ahead log is copied back into the database when it has grown by this many bytes.
     std::size_t checkpoint_bytes = 16u << 20;
 
+    /// How long the event loop stays awake for a commit, and the writer's thread for the next
+    /// operation, before they sleep, at most 1 ms; zero: never. Other handlers have their turn as
+    /// ever, and where it does not pay it stops by itself.
+    std::chrono::microseconds busy_poll_max{50};
+
     /// Accept a network file system. Locks across hosts then do not exclude each other.
     bool allow_network_file_system = false;
 

@@ -18,8 +18,9 @@ namespace {
 
 constexpr std::size_t hints_max = 4096;
 
-coro::worker_config worker_named(std::string name) {
+coro::worker_config worker_named(std::string name, std::chrono::microseconds busy_poll_max = {}) {
     coro::worker_config config;
+    config.busy_poll_max = busy_poll_max;
     config.name = std::move(name);
     config.queue_max = 1u << 20;  // The client bounds what it asks for: this is only a fuse.
     return config;
@@ -75,11 +76,17 @@ sqlite_shell::sqlite_shell(
     const sqlite_store_config& config
 )
     : strand_(std::move(strand)),
+      busy_poll_(strand_, config.busy_poll_max),
       events_(&events),
       time_(std::move(time)),
       state_(std::make_shared<sqlite_state>(config, time_)),
       batch_(std::make_shared<write_batch>(state_)),
-      writer_(strand_, worker_named("mortise-write"), write_batch::together_max, batch_),
+      writer_(
+          strand_,
+          worker_named("mortise-write", config.busy_poll_max),
+          write_batch::together_max,
+          batch_
+      ),
       beater_(strand_, worker_named("mortise-beat")) {}
 
 void sqlite_shell::detach() noexcept {
@@ -190,6 +197,7 @@ void sqlite_shell::give_up(error_code why) {
 }
 
 void sqlite_shell::on_hints(const std::vector<hint>& hints) {
+    busy_poll_.rest();
     const auto session = state_->session();
     for (const auto& each : hints) {
         const auto noted = session ? session->find_grant(each.request) : std::nullopt;

@@ -3,6 +3,7 @@
 #define MORTISE_STORE_SQLITE_SQLITE_SHELL_HPP
 
 #include "mortise/coro/detail/batch_worker.hpp"
+#include "mortise/coro/detail/busy_poll.hpp"
 #include "mortise/coro/detail/with_code.hpp"
 #include "mortise/coro/worker.hpp"
 #include "mortise/store.hpp"
@@ -97,6 +98,8 @@ private:
     void give_up(error_code why);
 
     asio::any_io_executor strand_;
+    coro::detail::busy_poll busy_poll_;
+    std::size_t owed_ = 0;  ///< Operations that somebody awaits.
     store_events* events_;
     std::shared_ptr<coro::time_source> time_;
     std::shared_ptr<sqlite_state> state_;
@@ -144,7 +147,12 @@ asio::awaitable<outcome<typename Operation::value_type>> sqlite_shell::perform(O
         shared_from_this(),
         std::move(operation)
     );
-    co_return conclude(co_await std::move(running));
+    if (owed_++ == 0)
+        busy_poll_.begin();
+    auto out = co_await std::move(running);
+    if (--owed_ == 0)
+        busy_poll_.end();
+    co_return conclude(std::move(out));
 }
 
 template <class T>

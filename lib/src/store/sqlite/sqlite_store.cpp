@@ -160,6 +160,9 @@ std::unique_ptr<store> make_sqlite_store(sqlite_store_config config) {
             "use " + std::to_string(checkpoint_min) + " or more"
         );
     }
+    if (config.busy_poll_max < std::chrono::microseconds::zero() ||
+        config.busy_poll_max > std::chrono::milliseconds(1))
+        throw error(errc::bad_config, "busy_poll_max", "use at most one millisecond, or zero");
     return std::make_unique<sqlite_store>(std::move(config));
 }
 

@@ -14,7 +14,9 @@ bool is_sqlite_scheme(std::string_view scheme) noexcept {
 }
 
 std::unique_ptr<store> open_sqlite(const store_url& url) {
-    url.allow_options({"domain", "checkpoint_bytes", "allow_network_file_system"});
+    url.allow_options(
+        {"domain", "checkpoint_bytes", "allow_network_file_system", "busy_poll_max_us"}
+    );
     if (url.path.empty())
         throw error(errc::bad_url, "\"" + url.text + "\"", "name a file, as in sqlite:locks.db");
     sqlite_store_config config;
@@ -22,6 +24,7 @@ std::unique_ptr<store> open_sqlite(const store_url& url) {
     config.domain = url.option("domain");
     config.checkpoint_bytes = url.number("checkpoint_bytes", config.checkpoint_bytes);
     config.allow_network_file_system = url.flag("allow_network_file_system");
+    config.busy_poll_max = url.microseconds("busy_poll_max_us", config.busy_poll_max);
     return make_sqlite_store(std::move(config));
 }
 
