@@ -94,6 +94,12 @@ std::function<void(scene&)> lend(std::string name, lock_options options = lock_o
     return [=](scene& at) { at.lend(name, options); };
 }
 
+// With a session, and so all that are wanted are asked for together.
+void hold_mine_and_lend_a_door(scene& at) {
+    at.hold_mine();
+    at.lend("gate");
+}
+
 std::function<void(scene&)> occupy(std::string name) {
     return [=](scene& at) { at.occupy(name); };
 }
@@ -200,6 +206,10 @@ std::vector<swept_operation> all_acquires() {
         at_once(in_vain(of(attempts, acquires("TryOneself", attempt("mine"), &hold_mine)), {})),
         uncontended(of(several, acquires("AcquireAll", acquire_all()))),
         pushed(of(several, acquires("AcquireAllOfThemTaken", acquire_all(), lend("gate")))),
+        uncontended(of(several, acquires("AcquireAllWithASession", acquire_all(), &hold_mine))),
+        pushed(
+            of(several, acquires("AcquireAllBehindOne", acquire_all(), &hold_mine_and_lend_a_door))
+        ),
         in_vain(
             of(several,
                acquires("AcquireAllInVain", acquire_all(waiting(not_long)), occupy("gate"))),

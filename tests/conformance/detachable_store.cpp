@@ -62,6 +62,16 @@ public:
         co_return reply;
     }
 
+    asio::awaitable<result<answers_in_order>> request_in_order(std::vector<lock_request> requests
+    ) override {
+        if (line_->cut)
+            co_return errc::store_unavailable;
+        auto reply = co_await inner_->request_in_order(std::move(requests));
+        if (line_->loses_this_reply())
+            co_return errc::outcome_unknown;
+        co_return reply;
+    }
+
     asio::awaitable<error_code> withdraw(std::string name, request_id id) override {
         if (line_->cut)
             co_return errc::store_unavailable;

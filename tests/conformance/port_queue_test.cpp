@@ -2,6 +2,7 @@
 #include "conformance/port_conformance.hpp"
 
 #include <string>
+#include <vector>
 
 namespace mortise::test {
 namespace {
@@ -36,6 +37,61 @@ TEST_P(StorePort, QueuesTheSecondAndRefusesATry) {
         // The refused request left nothing: only the first of Bob's requests is there.
         const auto view = co_await bob.port().look(0);
         EXPECT_EQ(view->entries.size(), 1u);
+    }(h()));
+}
+
+TEST_P(StorePort, MakesRequestsInOrderUntilOneIsNotGranted) {
+    h().run([](store_harness& harness) -> asio::awaitable<void> {
+        peer alice(harness);
+        peer bob(harness);
+        co_await alice.open();
+        co_await bob.open();
+        const grant held = co_await bob.hold("c");
+        std::vector<lock_request> wishes;
+        for (char name = 'a'; name <= 'd'; ++name)
+            wishes.push_back(alice.wish_for(std::string(1, name), {}));
+        const auto first = wishes.front();
+        const auto third = wishes[2];
+        const auto answers = co_await alice.port().request_in_order(wishes);
+        EXPECT_EQ(answers->size(), 3u);
+        EXPECT_EQ((*answers)[0]->type, kind::granted);
+        EXPECT_EQ((*answers)[1]->type, kind::granted);
+        EXPECT_EQ((*answers)[2]->type, kind::queued);
+        EXPECT_TRUE((*answers)[0]->token && (*answers)[1]->token);
+        co_await bob.hold("d");
+        EXPECT_EQ((co_await alice.port().look(0))->entries.size(), 3u);
+        co_await bob.port().release(held);
+        EXPECT_TRUE(co_await alice.hears(store_event::kind::granted, third.id));
+        // By its id each of them is asked for again, withdrawn and released as any other.
+        const auto again = co_await alice.ask_again(first.id, "a");
+        EXPECT_EQ(again->token, (*answers)[0]->token);
+        grant given;
+        given.id = first.id;
+        given.name = "a";
+        given.token = again->token;
+        EXPECT_TRUE(*co_await alice.port().release(given));
+        EXPECT_FALSE(co_await alice.port().withdraw("c", third.id));
+        EXPECT_EQ((co_await alice.port().look(0))->entries.size(), 1u);
+    }(h()));
+}
+
+TEST_P(StorePort, RefusesATryInTheMiddleOfRequestsInOrder) {
+    h().run([](store_harness& harness) -> asio::awaitable<void> {
+        peer alice(harness);
+        peer bob(harness);
+        co_await alice.open();
+        co_await bob.open();
+        co_await bob.hold("b");
+        peer::manner attempt;
+        attempt.queue = false;
+        std::vector<lock_request> wishes;
+        for (char name = 'a'; name <= 'c'; ++name)
+            wishes.push_back(alice.wish_for(std::string(1, name), attempt));
+        const auto answers = co_await alice.port().request_in_order(wishes);
+        EXPECT_EQ(answers->size(), 2u);
+        EXPECT_EQ((*answers)[0]->type, kind::granted);
+        EXPECT_EQ((*answers)[1]->type, kind::refused);
+        EXPECT_EQ((co_await alice.port().look(0))->entries.size(), 1u);
     }(h()));
 }
 

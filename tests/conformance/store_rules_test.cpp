@@ -16,6 +16,7 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -155,8 +156,9 @@ private:
         case 1:
         case 2:
         case 3:
-        case 4:
             co_return co_await ask(who);
+        case 4:
+            co_return co_await ask_in_order(who);
         case 5:
         case 6:
         case 7:
@@ -214,6 +216,29 @@ private:
         const auto reply = co_await std::move(asking);
         say("session " + std::to_string(who) + " asks: " + text_of(reply));
         requests_.push_back({who, peers_[who]->last_id(), name});
+    }
+
+    asio::awaitable<void> ask_in_order(unsigned who) {
+        std::set<std::string> names;
+        for (unsigned left = 1 + random_.pick(4); left > 0; --left)
+            names.insert(some_name());
+        std::vector<lock_request> wishes;
+        for (const auto& name : names) {
+            peer::manner how;
+            const auto chosen = random_.pick(6);
+            if (chosen < 2)
+                how.mode = chosen == 0 ? lock_mode::shared() : lock_mode::permits(2);
+            how.queue = random_.pick(4) != 0;
+            wishes.push_back(peers_[who]->wish_for(name, how));
+            judge_.know(who, wishes.back().id, how.mode);
+            requests_.push_back({who, wishes.back().id, name});
+        }
+        auto asking = peers_[who]->port().request_in_order(std::move(wishes));
+        const auto answers = co_await std::move(asking);
+        std::string text = "session " + std::to_string(who) + " asks in order:";
+        for (std::size_t i = 0; i < answers->size(); ++i)
+            text += " " + text_of((*answers)[i]);
+        say(text);
     }
 
     asio::awaitable<void> release(unsigned who) {

@@ -222,6 +222,10 @@ void check_locks(const redis_value& reply, const token_domain& domain) {
         check_token(granted->token, granted->slot, domain);
     else
         MORTISE_ASSERT(!granted->token && granted->slot == 0);
+    if (const auto answers = store_detail::parse_answers(reply, 4, domain))
+        MORTISE_ASSERT(!answers->empty() && answers->size() <= 4);
+    else
+        check_code(answers.error(), {errc::session_lost});
     const auto released = store_detail::parse_released(reply);
     if (!released)
         check_code(released.error(), {errc::session_lost});

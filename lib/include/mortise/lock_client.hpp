@@ -114,8 +114,9 @@ public:
 
     /// Acquires all of these locks, or none.
     ///
-    /// They are acquired one after the other in the order of their bytes, whatever the order of
-    /// `names` and however often one occurs: so two of these calls cannot wait for each other.
+    /// They are acquired in the order of their bytes, whatever the order of `names` and however
+    /// often one occurs, and nothing is asked for behind a lock that is waited for: so two of these
+    /// calls cannot wait for each other.
     /// (They can wait for somebody who takes single locks in another order.) `options` is for each
     /// of them; `wait_max` is the time for all together.
     ///
@@ -126,7 +127,10 @@ public:
     /// @par Cancellation as `async_acquire`: on `operation_aborted` none is held or asked for.
     /// @par Threads      as `async_acquire`.
     /// @par Lifetimes    as `async_acquire`; `names` is moved.
-    /// @par Cost         as that of the single acquires.
+    /// @par Cost         One request for 64 locks that are free, one more for each lock that has
+    ///                   to be waited for, at stores that can (`store_traits::request_in_order`:
+    ///                   memory, SQLite, Redis without `min_replicas`); else as that of the single
+    ///                   acquires.
     template <class Token = asio::deferred_t>
     auto async_acquire_all(
         std::vector<std::string> names,

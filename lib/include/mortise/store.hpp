@@ -99,6 +99,14 @@ public:
     /// @par Errors `database_busy`: nothing was done, and nothing has to be undone.
     virtual asio::awaitable<result<answer>> request(lock_request request) = 0;
 
+    /// Makes these requests, each for another lock, in their order, and stops behind the first that
+    /// is not granted. @return as many outcomes as there were requests made, each as its own call
+    /// would report it. One command or transaction if the traits say so. Otherwise one call after
+    /// the other.
+    /// @par Errors as `request`, of the whole: then each of them may have been made.
+    virtual asio::awaitable<result<answers_in_order>>
+    request_in_order(std::vector<lock_request> requests);
+
     /// Afterwards nothing of the request exists at the store, whether it was queued, granted or
     /// never arrived. Succeeds if there was nothing.
     /// @par Errors `database_busy`: nothing was done, and nobody else can change a lock just now.

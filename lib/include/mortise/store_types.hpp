@@ -69,6 +69,8 @@ struct store_traits {
     bool records = true;  ///< Records broken locks, and tells watchers of changes.
     /// `store::release_and_request` is one step. If not, the client makes the two calls itself.
     bool release_and_request = false;
+    /// `store::request_in_order` is one step. If not, the client makes its requests one by one.
+    bool request_in_order = false;
     bool counts = true;                    ///< Heartbeats tell how many entries the session has.
     std::chrono::milliseconds ttl_min{0};  ///< Smallest TTL of a session.
     std::chrono::milliseconds ttl_max{0};  ///< Largest TTL of a session.
@@ -149,6 +151,9 @@ struct answer {
     /// Whether another session waits for the lock.
     bool contended = false;
 };
+
+/// The outcomes of `store::request_in_order`, of those requests that were made.
+using answers_in_order = std::vector<result<answer>>;
 
 /// The store's yes to a request.
 struct grant {

@@ -10,7 +10,11 @@
 #include <boost/asio/strand.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <deque>
 #include <memory>
+#include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -19,10 +23,10 @@ namespace {
 
 using all_handler = coro::detail::completion<void(error_code, lease_set)>;
 
-/// Acquires several locks one after the other: all of them, or none. Lives on a strand of its own,
-/// kept alive by whatever it waits for.
+/// Acquires several locks in their order: all of them, or none. Lives on a strand of its own, kept
+/// alive by whatever it waits for.
 ///
-/// acquire the next -> ... -> all held: complete; else release those held -> complete
+/// acquire the next ones -> ... -> all held: complete; else release those held -> complete
 class acquire_all_op final : public std::enable_shared_from_this<acquire_all_op> {
 public:
     acquire_all_op(
@@ -49,13 +53,21 @@ public:
     }
 
     const asio::any_io_executor& strand() const noexcept { return strand_; }
-    // Passes the signal on to the acquire under way; a release is never cancelled.
+    // Passes the signal on to the acquires under way; a release is never cancelled.
     void on_cancel(asio::cancellation_type type) {
         cancelled_ = true;
-        stop_.emit(type);
+        for (auto& each : stops_)
+            each.emit(type);
     }
 
 private:
+    struct outcome {
+        outcome() = default;
+
+        error_code code;
+        lease held;
+    };
+
     void next() {
         if (cancelled_)
             return fail(asio::error::operation_aborted);
@@ -68,29 +80,52 @@ private:
             const auto left = std::max<clock::duration>(until_ - core->context.now(), {});
             options_.wait_max = std::chrono::duration_cast<std::chrono::milliseconds>(left);
         }
-        core->locals.acquire(
-            names_[leases_.size()],
+        outcomes_.clear();
+        under_way_ = core->locals.acquire_in_order(
+            std::span(names_).subspan(leases_.size()),
             options_,
-            true,
-            local_waiter::acquire_handler(
-                asio::bind_cancellation_slot(
-                    stop_.slot(),
-                    asio::bind_executor(
-                        strand_,
-                        [self = shared_from_this()](error_code code, lease held) {
-                            self->acquired(code, std::move(held));
-                        }
-                    )
-                ),
-                strand_
-            )
+            [this](std::size_t at) { return handler_of(at); }
+        );
+        outcomes_.resize(under_way_);
+    }
+
+    // Completes by post, so that all outcomes have their place by then.
+    local_waiter::handler_type handler_of(std::size_t at) {
+        if (stops_.size() <= at)
+            stops_.emplace_back();
+        return local_waiter::acquire_handler(
+            asio::bind_cancellation_slot(
+                stops_[at].slot(),
+                asio::bind_executor(
+                    strand_,
+                    [self = shared_from_this(), at](error_code code, lease held) {
+                        self->take(at, code, std::move(held));
+                    }
+                )
+            ),
+            strand_
         );
     }
 
-    void acquired(error_code code, lease held) {
-        if (code)
-            return fail(code);
-        leases_.push_back(std::move(held));
+    void take(std::size_t at, error_code code, lease held) {
+        outcomes_[at].code = code;
+        outcomes_[at].held = std::move(held);
+        if (--under_way_ == 0)
+            take_all();
+    }
+
+    // The first one is always asked for, so each round either ends the operation or goes further. A
+    // lease behind one that was not asked for is released, and acquired anew in its turn.
+    void take_all() {
+        error_code failed;
+        for (auto& each : std::exchange(outcomes_, {})) {
+            if (each.code && !failed)
+                failed = each.code;
+            if (!each.code && failed != not_asked())
+                leases_.push_back(std::move(each.held));
+        }
+        if (failed && failed != not_asked())
+            return fail(failed);
         next();
     }
 
@@ -121,7 +156,9 @@ private:
     lock_options options_;
     clock::time_point until_ = clock::time_point::max();
     std::vector<lease> leases_;
-    asio::cancellation_signal stop_;
+    std::size_t under_way_ = 0;  ///< Acquires of this round.
+    std::vector<outcome> outcomes_;
+    std::deque<asio::cancellation_signal> stops_;  ///< One for each of them.
     bool cancelled_ = false;
 };
 

@@ -12,6 +12,8 @@
 #include "mortise/lock_mode.hpp"
 #include "mortise/store_types.hpp"
 
+#include <boost/asio/error.hpp>
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -87,6 +89,12 @@ class held_grant;
 class lock_queue;
 class session_watch;
 
+/// The end of a claim that was not asked for, because one before it in the same call was not
+/// granted. No user sees it.
+inline error_code not_asked() noexcept {
+    return asio::error::try_again;
+}
+
 /// Empty for a destructor's release.
 using release_handler = coro::detail::completion<void(error_code)>;
 
@@ -130,6 +138,9 @@ public:
     std::uint64_t order = 0;  ///< The order of arrival at the strand.
     clock::time_point sent = clock::time_point::max();  ///< When that request was first sent.
     bool asked_again = false;  ///< Sent again by the same id: a grant may be as old as `sent`.
+    /// Until its answer: it is asked for in one call with claims that must be granted before it,
+    /// and by no other call. Otherwise its waiter ends with `not_asked` and may begin anew.
+    bool behind = false;
     /// If a look found the grant: when the look was sent, and the age that it reported.
     clock::time_point seen_at;
     clock::duration age{};

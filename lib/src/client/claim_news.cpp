@@ -87,6 +87,8 @@ void claims::session_lost() {
     unproved_.clear();
     const auto at_store = std::exchange(asking_, {});
     for (const auto& [id, claim] : at_store) {
+        if (claim->behind)
+            claim->fsm.stop(not_asked());
         drive(claim, claim->fsm.session_lost());
         if (!claim->fsm.settled())
             to_idle(claim);

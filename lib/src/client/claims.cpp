@@ -35,15 +35,40 @@ bool claims::enter(const claim_ptr& claim) {
     return false;  // The opening sends the requests of all that wait, even if it has ended already.
 }
 
-void claims::start(const claim_ptr& claim, const std::shared_ptr<release_op>& releasing) {
-    if (!enter(claim))
-        return;
+void claims::start(
+    const claim_ptr& claim,
+    const std::shared_ptr<release_op>& releasing,
+    const std::vector<claim_ptr>& behind
+) {
+    const bool may_ask = enter(claim);
     const bool again = releasing && releasing->released_claim->lock_name() == claim->lock_name() &&
                        releasing->released_claim->contended;
-    if (again && !releasing->answered)
+    const bool waits_for_release = may_ask && again && !releasing->answered;
+    if (may_ask && !waits_for_release && !behind.empty())
+        return start_in_order(claim, behind);
+    for (const auto& each : behind)
+        leave_out(each);
+    if (waits_for_release)
         releasing->behind.push_back(claim);
-    else
+    else if (may_ask)
         drive(claim, claim->fsm.session_ready());
+}
+
+void claims::start_in_order(const claim_ptr& first, const std::vector<claim_ptr>& behind) {
+    std::vector<sent_request> requests;
+    requests.push_back(begin(first));
+    for (const auto& each : behind) {
+        if (&core_.sessions.of(*each) != &own_)
+            leave_out(each);
+        else if (enter(each))
+            requests.push_back(begin(each));
+    }
+    context_.spawn(run_in_order(context_.keep(), std::move(requests)));
+}
+
+// Ends a claim that was not begun.
+void claims::leave_out(const claim_ptr& claim) {
+    core_.sessions.of(*claim).claims.stop(claim, not_asked());
 }
 
 void claims::stop(const claim_ptr& claim, error_code reason) {
@@ -163,7 +188,6 @@ claims::sent_request claims::request_of(const claim_ptr& claim) {
     request.sent.mode = claim->mode;
     request.sent.hold_max = claim->hold_max;
     request.sent.queue = claim->queues;
-    context_.count.add(&client_stats::requests);
     request.epoch = own_.keeper.begin_call();
     return request;
 }
@@ -171,9 +195,40 @@ claims::sent_request claims::request_of(const claim_ptr& claim) {
 asio::awaitable<void>
 claims::run_request([[maybe_unused]] std::shared_ptr<const void> kept, claim_ptr claim) {
     const auto request = request_of(claim);
+    context_.count.add(&client_stats::requests);
     auto asking = context_.at_store().request(request.sent);
     auto reply = co_await std::move(asking);
     take_answer(request, std::move(reply));
+}
+
+asio::awaitable<void> claims::run_in_order(
+    [[maybe_unused]] std::shared_ptr<const void> kept, std::vector<sent_request> requests
+) {
+    std::vector<lock_request> wanted;
+    for (const auto& each : requests)
+        wanted.push_back(each.sent);
+    auto asking = context_.at_store().request_in_order(std::move(wanted));
+    const auto reply = co_await std::move(asking);
+    const std::size_t count = reply ? std::min(reply->size(), requests.size()) : requests.size();
+    context_.count.add(&client_stats::requests, static_cast<std::int64_t>(count));
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+        if (i >= count) {
+            take_no_answer(requests[i]);
+        } else if (reply) {
+            requests[i].by->behind = false;
+            take_answer(requests[i], (*reply)[i]);
+        } else {
+            take_answer(requests[i], reply.error());
+        }
+    }
+}
+
+// Ends a claim whose request was not made.
+void claims::take_no_answer(const sent_request& request) {
+    const auto& claim = request.by;
+    const bool counts = own_.keeper.end_call(request.epoch);
+    if (counts && claim->id == request.sent.id)
+        drive(claim, claim->fsm.refused(not_asked()));
 }
 
 void claims::take_answer(const sent_request& request, result<answer> reply) {
@@ -219,6 +274,8 @@ void claims::lose_answer(const claim_ptr& claim, error_code why) {
     const bool outage = own_.keeper.is_outage(why);
     if (outage)
         own_.keeper.note_outage(why);
+    if (claim->behind)  // Asked again by itself, it could be granted before those in front of it.
+        return fail_request(claim, not_asked());
     if (outage && claim->queues && !context_.stopping() && !claim->fsm.stopped())
         drive(claim, claim->fsm.connection_lost(why));
     else

@@ -35,7 +35,13 @@ public:
     /// Starts a claim. A contended lock is requested again only with its release, or after the
     /// store has answered that: otherwise the store would serve the new request before the waiters
     /// of other clients hear of the release.
-    void start(const claim_ptr& claim, const std::shared_ptr<release_op>& releasing);
+    ///
+    /// @param behind claims that are asked for in the same call, or not at all.
+    void start(
+        const claim_ptr& claim,
+        const std::shared_ptr<release_op>& releasing,
+        const std::vector<claim_ptr>& behind
+    );
     /// Takes a claim in. @return whether its request may be sent now
     bool enter(const claim_ptr& claim);
     /// A request that its caller sends.
@@ -137,6 +143,11 @@ private:
     void go_over(const claim_ptr& claim, client_session& next);
     bool has_gone_over(const claim& claim) const;
     void drop(const claim_ptr& claim);
+    void start_in_order(const claim_ptr& first, const std::vector<claim_ptr>& behind);
+    void leave_out(const claim_ptr& claim);
+    void take_no_answer(const sent_request& request);
+    asio::awaitable<void>
+    run_in_order(std::shared_ptr<const void> kept, std::vector<sent_request> requests);
     asio::awaitable<void> run_request(std::shared_ptr<const void> kept, claim_ptr claim);
     asio::awaitable<void> run_withdraw(std::shared_ptr<const void> kept, claim_ptr claim);
     asio::awaitable<void> run_draw(std::shared_ptr<const void> kept, claim_ptr claim);

@@ -6,6 +6,7 @@
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/error.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace mortise::detail {
@@ -57,8 +58,14 @@ void local_locks::acquire(
     // A try does not use `wait_max`, so no value of it is refused.
     if (!queues)
         options.wait_max = std::chrono::milliseconds::max();
-    const error_code refused =
-        context_.forked() ? error_code(errc::forked) : refusal(name, options, context_.traits());
+    queue_work work;
+    start(std::move(name), make_waiter(options, queues, std::move(handler)), work);
+    carry_out(std::move(work));
+}
+
+std::shared_ptr<local_waiter> local_locks::make_waiter(
+    const lock_options& options, bool queues, local_waiter::handler_type handler
+) {
     const auto waiter = std::make_shared<local_waiter>(
         context_.home()->core,
         options,
@@ -68,16 +75,46 @@ void local_locks::acquire(
     context_.count.add(&client_stats::waiting);
     if (context_.observed())
         waiter->since = context_.now();
-    queue_work work;
+    return waiter;
+}
+
+void local_locks::start(
+    std::string name, const std::shared_ptr<local_waiter>& waiter, queue_work& work
+) {
+    const error_code refused = context_.forked()
+                                   ? error_code(errc::forked)
+                                   : refusal(name, waiter->options, context_.traits());
     if (refused) {
         waiter->code = refused;
         work.done.push(waiter);
-    } else {
+        return;
+    }
+    waiter->listen();
+    if (const auto queue = table_.acquire(std::move(name), waiter, work))
+        context_.tell({.type = lock_event::kind::waiting, .name = *queue->name()});
+}
+
+std::size_t local_locks::acquire_in_order(
+    std::span<const std::string> names, const lock_options& options, const handler_maker& then
+) {
+    constexpr std::size_t together_max = 64;  // The store does nothing else meanwhile.
+    queue_work work;
+    start(names.front(), make_waiter(options, true, then(0)), work);
+    const auto asks = [](const auto& each) { return each.type == strand_task::kind::ask; };
+    const bool first_is_asked_for = !work.tasks.empty() && asks(work.tasks.front());
+    std::size_t count = 1;
+    while (first_is_asked_for && context_.traits().request_in_order && count < names.size() &&
+           count < together_max && !check_name(names[count])) {
+        const auto waiter = make_waiter(options, true, then(count));
         waiter->listen();
-        if (const auto queue = table_.acquire(std::move(name), waiter, work))
-            context_.tell({.type = lock_event::kind::waiting, .name = *queue->name()});
+        if (!table_.acquire_behind(names[count], waiter, work)) {
+            context_.count.add(&client_stats::waiting, -1);
+            break;
+        }
+        ++count;
     }
     carry_out(std::move(work));
+    return count;
 }
 
 void local_locks::cancel(local_waiter& waiter, error_code why) {
@@ -193,6 +230,8 @@ void local_locks::complete(const std::shared_ptr<local_waiter>& waiter) {
     context_.count.add(&client_stats::waiting, -1);
     if (waiter->code == errc::busy)
         waiter->code = reason_of(*waiter);
+    if (waiter->code == not_asked())
+        return waiter->complete();
     if (!waiter->code) {
         context_.count.add(&client_stats::granted);
         context_.count.add(&client_stats::leases);
@@ -250,10 +289,22 @@ bool local_locks::goes_with(const strand_task& release, const strand_task& next)
            &core_.sessions.of(*next.target) == &core_.sessions.of(*release.target);
 }
 
+// The claims that are to be asked for in the same call as the first of these tasks.
+std::vector<std::shared_ptr<claim>>
+local_locks::behind(const std::vector<strand_task>& tasks, std::size_t first) {
+    std::vector<std::shared_ptr<claim>> all;
+    for (std::size_t at = first + 1; at < tasks.size(); ++at) {
+        if (tasks[at].type == strand_task::kind::ask && tasks[at].target->behind)
+            all.push_back(tasks[at].target);
+    }
+    return all;
+}
+
 void local_locks::run(const std::vector<strand_task>& tasks) {
     if (context_.closed())
         return refuse(tasks);
     std::shared_ptr<release_op> releasing;
+    std::vector<std::shared_ptr<claim>> together;
     const auto session_of = [this](const strand_task& task) -> client_session& {
         return core_.sessions.of(*task.target);
     };
@@ -261,7 +312,10 @@ void local_locks::run(const std::vector<strand_task>& tasks) {
         const auto& each = tasks[at];
         switch (each.type) {
         case strand_task::kind::ask:
-            session_of(each).claims.start(each.target, releasing);
+            if (std::find(together.begin(), together.end(), each.target) != together.end())
+                break;
+            together = behind(tasks, at);
+            session_of(each).claims.start(each.target, releasing, together);
             break;
         case strand_task::kind::stop:
             session_of(each).claims.stop(each.target, each.why);

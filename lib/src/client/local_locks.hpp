@@ -10,7 +10,10 @@
 #include "mortise/lease.hpp"
 #include "mortise/options.hpp"
 
+#include <cstddef>
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,6 +33,15 @@ public:
     void acquire(
         std::string name, lock_options options, bool queues, local_waiter::handler_type handler
     );
+    /// Makes the handler of the n-th of several acquires.
+    using handler_maker = std::function<local_waiter::handler_type(std::size_t)>;
+    /// Acquires the first of these locks as `acquire` does, and with it as many of the next ones as
+    /// the store can be asked for in the same step. Those that it is not asked for in the end,
+    /// because it did not grant one before them, complete with `not_asked`.
+    /// @return how many handlers there are.
+    std::size_t acquire_in_order(
+        std::span<const std::string> names, const lock_options& options, const handler_maker& then
+    );
     void cancel(local_waiter& waiter, error_code why);
     void release(const std::shared_ptr<held_grant>& held, release_handler handler);
     /// Releases a lease for a destructor: nobody waits for the result, and it must not throw.
@@ -47,11 +59,16 @@ public:
     void lose(held_grant& held, errc why);
 
 private:
+    std::shared_ptr<local_waiter>
+    make_waiter(const lock_options& options, bool queues, local_waiter::handler_type handler);
+    void start(std::string name, const std::shared_ptr<local_waiter>& waiter, queue_work& work);
     void complete(const std::shared_ptr<local_waiter>& waiter);
     errc reason_of(const local_waiter& waiter) const;
     void
     count_release(const held_grant& held, lock_queue::release_outcome outcome, bool late) noexcept;
     bool goes_with(const strand_task& release, const strand_task& next) const;
+    static std::vector<std::shared_ptr<claim>>
+    behind(const std::vector<strand_task>& tasks, std::size_t first);
     void run(const std::vector<strand_task>& tasks);
     void refuse(const std::vector<strand_task>& tasks);
     void end_hold_at(const std::shared_ptr<held_grant>& held);

@@ -38,9 +38,12 @@ void lock_queue::acquire(const std::shared_ptr<local_waiter>& waiter, queue_work
         complete(waiter, errc::busy, work);
         return;
     }
-    const auto asked = ask(*waiter, false, work);
-    waiter->bound = asked.get();
-    asked->bound.push(waiter);
+    ask_alone(waiter, work);
+}
+
+void lock_queue::acquire_behind(const std::shared_ptr<local_waiter>& waiter, queue_work& work) {
+    MORTISE_ASSERT(!in_use());
+    ask_alone(waiter, work).behind = true;
 }
 
 // Serves an owner that holds the lock already, past the queue. An owner that has lost it must let
@@ -324,6 +327,14 @@ std::shared_ptr<claim> lock_queue::ask(const local_waiter& waiter, bool queues, 
     ++asking_;
     work.add(strand_task::kind::ask, asked);
     return asked;
+}
+
+// Asks for this waiter only: it gets the outcome, whatever comes.
+claim& lock_queue::ask_alone(const std::shared_ptr<local_waiter>& waiter, queue_work& work) {
+    const auto asked = ask(*waiter, waiter->queues, work);
+    waiter->bound = asked.get();
+    asked->bound.push(waiter);
+    return *asked;
 }
 
 void lock_queue::leave(claim& claim, queue_work& work) {

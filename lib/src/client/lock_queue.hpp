@@ -45,6 +45,10 @@ public:
     /// Serves the waiter, refuses it, or lets it stand in the queue.
     void acquire(const std::shared_ptr<local_waiter>& waiter, queue_work& work);
 
+    /// Asks for a lock that nobody here uses, in one call with others before it: see
+    /// `claim::behind`.
+    void acquire_behind(const std::shared_ptr<local_waiter>& waiter, queue_work& work);
+
     /// Takes out a waiter that no longer wants the lock, because of `why`.
     void cancel(local_waiter& waiter, error_code why, queue_work& work);
 
@@ -115,6 +119,7 @@ private:
     bool pending_fits() const;
     void ask_for_head(queue_work& work);
     std::shared_ptr<claim> ask(const local_waiter& waiter, bool queues, queue_work& work);
+    claim& ask_alone(const std::shared_ptr<local_waiter>& waiter, queue_work& work);
     void leave(claim& claim, queue_work& work);
 
     const std::shared_ptr<const std::string> name_;  ///< Shared with claims and waiters.

@@ -27,20 +27,36 @@ std::shared_ptr<lock_queue> lock_table::acquire(
         work.done.push(waiter);
         return nullptr;
     }
-    auto found = queues_.find(name);
-    if (found == queues_.end()) {
-        auto queue = std::make_shared<lock_queue>(name, rules_);
-        found = queues_.emplace(std::move(name), std::move(queue)).first;
-    }
-    const auto queue = found->second;
-    waiter->lock_name = queue->name();
-    waiter->queue = queue;
+    const auto queue = queue_of(std::move(name), *waiter);
     queue->acquire(waiter, work);
     const bool waits = !waiter->decided;
     if (waits)
         stand(*waiter, work);
     settle(*queue, work);
     return waits ? queue : nullptr;
+}
+
+bool lock_table::acquire_behind(
+    const std::string& name, const std::shared_ptr<local_waiter>& waiter, queue_work& work
+) {
+    const std::lock_guard guard(mutex_);
+    if (closed_ || waiting_ >= waiters_max_ || queues_.contains(name))
+        return false;
+    queue_of(name, *waiter)->acquire_behind(waiter, work);
+    stand(*waiter, work);
+    return true;
+}
+
+// Finds or makes the queue of that lock, for a waiter that comes to it.
+std::shared_ptr<lock_queue> lock_table::queue_of(std::string name, local_waiter& waiter) {
+    auto found = queues_.find(name);
+    if (found == queues_.end()) {
+        auto queue = std::make_shared<lock_queue>(name, rules_);
+        found = queues_.emplace(std::move(name), std::move(queue)).first;
+    }
+    waiter.lock_name = found->second->name();
+    waiter.queue = found->second;
+    return found->second;
 }
 
 // Counts a waiter, in the queue or bound to a request of its own, and sets its deadline.

@@ -38,6 +38,11 @@ public:
     /// @return the queue in which the waiter waits; null if it was settled at once.
     std::shared_ptr<lock_queue>
     acquire(std::string name, const std::shared_ptr<local_waiter>& waiter, queue_work& work);
+    /// As `lock_queue::acquire_behind`. @return false, and nothing is done, if somebody here uses
+    /// that lock, or no more can wait.
+    bool acquire_behind(
+        const std::string& name, const std::shared_ptr<local_waiter>& waiter, queue_work& work
+    );
     void cancel(local_waiter& waiter, error_code why, queue_work& work);
     /// Takes over `handler` if the grant goes back to the store.
     lock_queue::release_outcome
@@ -82,6 +87,7 @@ public:
 private:
     using deadline = std::pair<clock::time_point, std::uint64_t>;
 
+    std::shared_ptr<lock_queue> queue_of(std::string name, local_waiter& waiter);
     void settle(lock_queue& queue, queue_work& work);
     void stand(local_waiter& waiter, queue_work& work);
 

@@ -19,6 +19,7 @@ void releases::start_with(const claim_ptr& released, const claim_ptr& next) {
     const auto op = begin(released);
     const bool may_ask = own_.claims.enter(next);
     if (op && may_ask) {
+        context_.count.add(&client_stats::requests);
         context_.spawn(run_release_with(context_.keep(), op, own_.claims.begin(next)));
     } else if (op) {
         context_.spawn(run_release(context_.keep(), op));

@@ -55,7 +55,7 @@ public:
         traits.strength = token_strength::strict;
         traits.push = traits.fair = traits.server_clock = true;
         traits.shared = traits.permits = traits.hold_max = true;
-        traits.release_and_request = true;
+        traits.release_and_request = traits.request_in_order = true;
         traits.ttl_min = std::chrono::milliseconds(10);
         traits.ttl_max = std::chrono::hours(24);
         return traits;
@@ -82,6 +82,15 @@ public:
         return link_->call<answer>(
             [id = id(), generation = generation(), sent = std::move(request)](memory_state& at) {
                 return at.request(id, generation, sent);
+            }
+        );
+    }
+
+    asio::awaitable<result<answers_in_order>> request_in_order(std::vector<lock_request> requests
+    ) override {
+        return link_->call<answers_in_order>(
+            [id = id(), generation = generation(), sent = std::move(requests)](memory_state& at) {
+                return at.request_in_order(id, generation, sent);
             }
         );
     }

@@ -29,6 +29,8 @@ struct edited_line {
     bool lose_releases = false;        ///< The store gets them, and its answer is an error.
     bool release_and_request = false;  ///< The store does both in one step.
     unsigned both = 0;                 ///< How often it was asked for that.
+    unsigned in_order = 0;             ///< How often it was asked for several locks.
+    bool lose_in_order = false;        ///< The store gets that, and its answer is an error.
     std::function<void(store_traits&)> edit_traits;
     /// Before the session begins. @return why the store refuses it.
     std::function<error_code()> refuse_session;
@@ -120,6 +122,18 @@ public:
             co_return error_code(errc::outcome_unknown);
         while (line->hold_answers)
             co_await time->async_wait_until(time->now() + std::chrono::milliseconds(1));
+        co_return reply;
+    }
+    asio::awaitable<result<answers_in_order>> request_in_order(std::vector<lock_request> requests
+    ) override {
+        const auto line = line_;
+        const auto time = time_;
+        ++line->in_order;
+        auto reply = co_await inner_->request_in_order(std::move(requests));
+        while (line->hold_answers)
+            co_await time->async_wait_until(time->now() + std::chrono::milliseconds(1));
+        if (std::exchange(line->lose_in_order, false))
+            co_return error_code(errc::outcome_unknown);
         co_return reply;
     }
     asio::awaitable<error_code> withdraw(std::string name, request_id id) override {

@@ -332,10 +332,17 @@ TEST(LeaseSet, AWaitForALossCanBeCancelled) {
 enum class set_scene { free, first_held, middle_held };
 
 /// One run: the signal comes before the n-th handler. @return whether the run ended untouched.
-bool run_set_cancelled_at(set_scene setting, asio::cancellation_type type, std::size_t step) {
+bool run_set_cancelled_at(
+    set_scene setting, bool with_session, asio::cancellation_type type, std::size_t step
+) {
     client_world world;
     lock_client alice = world.client();
     lock_client bob = world.client();
+    if (with_session) {
+        lease first = world.acquire(bob, "first");
+        first = lease();
+        world.pass(1ms);
+    }
     lease held;
     if (setting != set_scene::free)
         held = world.acquire(alice, setting == set_scene::first_held ? "a" : "b");
@@ -377,15 +384,18 @@ bool run_set_cancelled_at(set_scene setting, asio::cancellation_type type, std::
 class LeaseSetSweep : public testing::TestWithParam<asio::cancellation_type> {};
 
 TEST_P(LeaseSetSweep, ACancelledAcquireLeavesNoneAtWhateverStep) {
-    for (const auto setting : {set_scene::free, set_scene::first_held, set_scene::middle_held}) {
-        std::size_t step = 0;
-        while (!run_set_cancelled_at(setting, GetParam(), step)) {
-            ++step;
-            ASSERT_LT(step, 10'000u);
-            ASSERT_FALSE(HasFailure())
-                << "scene " << static_cast<int>(setting) << ", before handler " << step;
+    for (const bool with_session : {false, true}) {
+        for (const auto setting :
+             {set_scene::free, set_scene::first_held, set_scene::middle_held}) {
+            std::size_t step = 0;
+            while (!run_set_cancelled_at(setting, with_session, GetParam(), step)) {
+                ++step;
+                ASSERT_LT(step, 10'000u);
+                ASSERT_FALSE(HasFailure()) << "scene " << static_cast<int>(setting) << ' '
+                                           << with_session << ", before handler " << step;
+            }
+            EXPECT_GE(step, 4u) << "the sweep must have cancelled something";
         }
-        EXPECT_GE(step, 4u) << "the sweep must have cancelled something";
     }
 }
 

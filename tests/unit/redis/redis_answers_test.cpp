@@ -126,6 +126,19 @@ TEST(RedisAnswers, ToARequestGrantQueueOrRefuse) {
     EXPECT_EQ(code_of(parse_answer(text_reply("c"), store_domain)), errc::capacity_differs);
 }
 
+TEST(RedisAnswers, ToRequestsInOrderAreThoseThatWereMade) {
+    const auto answers = parse_answers(texts_reply({"g 5 0 0", "c"}), 3, store_domain);
+    ASSERT_TRUE(answers);
+    ASSERT_EQ(answers->size(), 2u);
+    EXPECT_EQ((*answers)[0]->token.base(), 5u);
+    EXPECT_EQ(code_of((*answers)[1]), errc::capacity_differs);
+    EXPECT_EQ(code_of(parse_answers(text_reply("l"), 3, store_domain)), errc::session_lost);
+    EXPECT_EQ(code_of(parse_answers(text_reply("g 5 0 0"), 3, store_domain)), errc::store_corrupt);
+    EXPECT_EQ(code_of(parse_answers(texts_reply({}), 3, store_domain)), errc::store_corrupt);
+    const auto too_many = texts_reply({"g 5 0 0", "g 6 0 0"});
+    EXPECT_EQ(code_of(parse_answers(too_many, 1, store_domain)), errc::store_corrupt);
+}
+
 TEST(RedisAnswers, ToARequestAreCorruptBeyondTheirLimits) {
     for (const char* bad :
          {"g",

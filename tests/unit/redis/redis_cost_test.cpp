@@ -58,6 +58,18 @@ public:
         return noted(wish.id, store_.outcome((*store_).request(wish)));
     }
 
+    /// Asks for several locks in one command. @return how many it asked for in the end
+    std::size_t ask_in_order(const std::vector<std::string>& names) {
+        std::vector<lock_request> wishes;
+        for (const auto& each : names)
+            wishes.push_back(wish_for(each, {}));
+        const auto answers = store_.outcome((*store_).request_in_order(wishes));
+        EXPECT_TRUE(answers);
+        for (std::size_t i = 0; answers && i < answers->size(); ++i)
+            noted(wishes[i].id, (*answers)[i]);
+        return answers ? answers->size() : 0;
+    }
+
     void release(request_id id) {
         const auto released = store_.outcome((*store_).release(grant_of(id)));
         EXPECT_TRUE(released && *released) << id;
@@ -206,6 +218,28 @@ TEST_F(RedisCost, OfAHandOverByWhoWantsTheLockAgainIsThatOfOne) {
     EXPECT_LE(cost([&] { EXPECT_EQ(alice.release_and_ask(2), answer::kind::granted); }), 7)
         << "nobody else waits";
     alice.release(3);
+}
+
+TEST_F(RedisCost, OfSeveralLocksIsOneScript) {
+    const std::vector<std::string> names{"a", "b", "c", "d", "e", "f", "g", "h"};
+    const auto scripts = [&] {
+        const auto stats = admin_.info("commandstats");
+        const auto calls = stats.find("cmdstat_evalsha");
+        return calls == stats.end() ? std::string()
+                                    : calls->second.substr(0, calls->second.find(','));
+    };
+    party alice(server_.port());
+    party bob(server_.port());
+    bob.ask("warm");
+    const auto before = scripts();
+    EXPECT_LE(cost([&] { EXPECT_EQ(alice.ask_in_order(names), 8u); }), 5 + 2 * 8);
+    EXPECT_EQ(alice.holds(), 8u);
+    const auto count = [](const std::string& text) { return std::stoll(text.substr(6)); };
+    EXPECT_EQ(count(scripts()), count(before) + 1);
+    EXPECT_EQ(bob.ask_in_order({"0", "1", "c", "z"}), 3u);
+    EXPECT_EQ(bob.holds(), 3u);
+    EXPECT_EQ(alice.look().entries.size(), 8u);
+    EXPECT_EQ(bob.look().entries.size(), 4u);
 }
 
 TEST_F(RedisCost, OfFrequentScriptsDoesNotGrowWithWhatASessionHolds) {

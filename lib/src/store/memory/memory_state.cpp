@@ -64,12 +64,14 @@ bool memory_state::lose_reply() {
     return true;
 }
 
-// Pushes what the transaction did for sessions. A grant to the request that is being answered is
-// left out, because the answer reports it.
-void memory_state::finish(lock_engine& engine, session_key actor, request_id answered) {
+// Pushes what the transaction did for sessions. A grant to a request that is being answered is left
+// out, because the answer reports it.
+void memory_state::finish(
+    lock_engine& engine, session_key actor, std::span<const request_id> answered
+) {
     for (const auto& effect : engine.take_effects()) {
         if (effect.type == core::effect::kind::granted && effect.to == actor &&
-            effect.id == answered)
+            std::find(answered.begin(), answered.end(), effect.id) != answered.end())
             continue;
         push(effect.to, core::event_of(effect, domain_));
     }
@@ -117,7 +119,7 @@ bool memory_state::reap_some() {
     const bool none_ended = engine.expire(budget);
     while (budget != 0 && !rows_.dead.empty())
         engine.reap(*rows_.dead.begin(), budget);
-    finish(engine, 0, 0);
+    finish(engine, 0, {});
     return !none_ended || !rows_.dead.empty();
 }
 
@@ -140,7 +142,7 @@ void memory_state::wake_after_quarantine() {
     lock_engine engine(rows_, rows_.now);
     for (const auto& name : names)
         engine.advance(name);
-    finish(engine, 0, 0);
+    finish(engine, 0, {});
 }
 
 result<resumed> memory_state::resume(const session_start& start, push_function push) {
@@ -217,10 +219,32 @@ result<answer> memory_state::request(
         return key.error();
     lock_engine engine(rows_, rows_.now);
     auto reply = ask(engine, *key, request);
-    finish(engine, *key, request.id);
+    finish(engine, *key, {&request.id, 1});
     if (lose_reply())
         return error_code(errc::outcome_unknown);
     return reply;
+}
+
+result<answers_in_order> memory_state::request_in_order(
+    const session_id& session, std::uint64_t generation, const std::vector<lock_request>& requests
+) {
+    const std::lock_guard guard(mutex_);
+    const auto key = enter(session, generation);
+    if (!key)
+        return key.error();
+    lock_engine engine(rows_, rows_.now);
+    answers_in_order answers;
+    std::vector<request_id> answered;
+    for (const auto& each : requests) {
+        answered.push_back(each.id);
+        answers.push_back(ask(engine, *key, each));
+        if (!answers.back() || answers.back()->type != answer::kind::granted)
+            break;
+    }
+    finish(engine, *key, answered);
+    if (lose_reply())
+        return error_code(errc::outcome_unknown);
+    return answers;
 }
 
 error_code memory_state::withdraw(
@@ -232,7 +256,7 @@ error_code memory_state::withdraw(
         return key.error();
     lock_engine engine(rows_, rows_.now);
     engine.withdraw(*key, name, id);
-    finish(engine, 0, 0);
+    finish(engine, 0, {});
     return lose_reply() ? error_code(errc::outcome_unknown) : error_code();
 }
 
@@ -255,7 +279,7 @@ memory_state::release(const session_id& session, std::uint64_t generation, const
         return key.error();
     lock_engine engine(rows_, rows_.now);
     const bool released = let_go(engine, *key, held);
-    finish(engine, 0, 0);
+    finish(engine, 0, {});
     if (lose_reply())
         return error_code(errc::outcome_unknown);
     return released;
@@ -275,7 +299,7 @@ released_and_asked memory_state::release_and_request(
     released_and_asked both;
     both.released = let_go(engine, *key, held);
     both.asked = ask(engine, *key, request);
-    finish(engine, *key, request.id);
+    finish(engine, *key, {&request.id, 1});
     if (lose_reply())
         return released_and_asked(errc::outcome_unknown);
     return both;
@@ -387,7 +411,7 @@ void memory_state::set_unreachable(const session_id& session, bool unreachable) 
     lock_engine engine(rows_, rows_.now);
     for (const auto& entry : view_of(found->second).entries)
         engine.advance(entry.name);
-    finish(engine, 0, 0);
+    finish(engine, 0, {});
 }
 
 void memory_state::restart(bool with_memory) {

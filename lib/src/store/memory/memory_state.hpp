@@ -16,6 +16,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,11 @@ public:
     error_code end(const session_id& session);
     result<answer>
     request(const session_id& session, std::uint64_t generation, const lock_request& request);
+    result<answers_in_order> request_in_order(
+        const session_id& session,
+        std::uint64_t generation,
+        const std::vector<lock_request>& requests
+    );
     error_code withdraw(
         const session_id& session, std::uint64_t generation, const std::string& name, request_id id
     );
@@ -91,7 +97,9 @@ private:
     ask(core::lock_engine& engine, core::session_key session, const lock_request& request);
     bool let_go(core::lock_engine& engine, core::session_key session, const grant& held);
     bool lose_reply();
-    void finish(core::lock_engine& engine, core::session_key actor, request_id answered);
+    void finish(
+        core::lock_engine& engine, core::session_key actor, std::span<const request_id> answered
+    );
     void tell_watchers();
     bool push(core::session_key to, const store_event& event);
     bool reap_some();

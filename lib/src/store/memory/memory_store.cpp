@@ -39,7 +39,7 @@ public:
         traits.scheme = "memory";
         traits.push = traits.fair = traits.server_clock = true;
         traits.shared = traits.permits = traits.hold_max = true;
-        traits.release_and_request = true;
+        traits.release_and_request = traits.request_in_order = true;
         traits.ttl_min = std::chrono::milliseconds(10);
         traits.ttl_max = std::chrono::hours(24);
         return traits;
@@ -79,6 +79,11 @@ public:
 
     asio::awaitable<result<answer>> request(lock_request request) override {
         co_return state_->request(start_.id, start_.generation, request);
+    }
+
+    asio::awaitable<result<answers_in_order>> request_in_order(std::vector<lock_request> requests
+    ) override {
+        co_return state_->request_in_order(start_.id, start_.generation, requests);
     }
 
     asio::awaitable<error_code> withdraw(std::string name, request_id id) override {

@@ -88,7 +88,7 @@ memory_state::inspect(const std::string& name, std::size_t queue_max) {
     rows_.now = now();
     lock_engine engine(rows_, rows_.now);
     engine.advance(name);
-    finish(engine, 0, 0);
+    finish(engine, 0, {});
     std::optional<lock_view> view;
     if (const auto found = rows_.locks.find(name); found != rows_.locks.end())
         view = describe(name, found->second, queue_max);
@@ -123,7 +123,7 @@ result<bool> memory_state::break_(const break_order& order) {
         if (breaks_.size() > store_detail::breaks_kept)
             breaks_.pop_front();
     }
-    finish(engine, 0, 0);
+    finish(engine, 0, {});
     if (lose_reply())
         return error_code(errc::outcome_unknown);
     return broken != 0;

@@ -62,11 +62,30 @@ asio::awaitable<result<redis_value>> queue_link::act_at(lock_call call) {
     ++acting_;
     auto acting = act_in_steps(std::move(call));
     auto reply = co_await std::move(acting);
-    if (--acting_ == 0) {
-        if (const auto idle = std::exchange(acted_last_, nullptr))
-            idle->set();
-    }
+    acted();
     co_return reply;
+}
+
+asio::awaitable<result<redis_value>>
+queue_link::act_in_order(std::vector<std::string> locks, std::vector<std::string> texts) {
+    const auto kept = shared_from_this();
+    ++acting_;
+    auto keys = keys_.rules(session_name());
+    for (std::size_t i = 0; i < locks.size(); ++i)
+        keys_.add_lock(keys, locks[i]);
+    texts.insert(texts.begin(), argument({}));
+    auto asking =
+        act(script_call(redis_script::request_in_order, std::move(keys), std::move(texts)));
+    auto reply = co_await std::move(asking);
+    acted();
+    co_return reply;
+}
+
+void queue_link::acted() {
+    if (--acting_ != 0)
+        return;
+    if (const auto idle = std::exchange(acted_last_, nullptr))
+        idle->set();
 }
 
 std::vector<std::string> queue_link::arguments_of(const lock_call& call) const {
@@ -115,6 +134,22 @@ asio::awaitable<result<lock_turn>> queue_link::session_turn(std::string name) {
     if (session().id != meant)
         co_return error_code(errc::outcome_unknown);
     co_return result<lock_turn>(std::move(turn));
+}
+
+// In the order of their names: so two of these calls cannot wait for each other.
+asio::awaitable<result<std::vector<lock_turn>>>
+queue_link::session_turns(std::vector<std::string> names) {
+    std::sort(names.begin(), names.end());
+    std::vector<lock_turn> turns;
+    turns.reserve(names.size());
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        auto waiting = session_turn(std::move(names[i]));
+        auto turn = co_await std::move(waiting);
+        if (!turn)
+            co_return turn.error();
+        turns.push_back(std::move(*turn));
+    }
+    co_return result<std::vector<lock_turn>>(std::move(turns));
 }
 
 void queue_link::attach(

@@ -61,12 +61,18 @@ public:
         std::string released;  ///< The grant that is released first; empty: none.
     };
     asio::awaitable<result<redis_value>> act_at(lock_call call);
+    /// Makes requests for these locks by the rules, in their order, until one is not granted.
+    /// @param texts for each lock what asks for it.
+    asio::awaitable<result<redis_value>>
+    act_in_order(std::vector<std::string> locks, std::vector<std::string> texts);
     /// Notes that the short ways are likely not to apply to a lock.
     void note_crowd(const std::string& name);
 
     /// Waits until no earlier call concerns the lock.
     /// @par Errors `outcome_unknown`: another session has begun meanwhile.
     asio::awaitable<result<lock_turn>> session_turn(std::string name);
+    /// The same of several locks.
+    asio::awaitable<result<std::vector<lock_turn>>> session_turns(std::vector<std::string> names);
 
     /// Reads all that the server has for the session, in portions, once it has granted what is due.
     /// @par Errors `session_lost`; what is wrong with the connection.
@@ -108,6 +114,7 @@ private:
     asio::awaitable<result<session_view>> view_on(wire_ptr wire);
     std::vector<std::string> arguments_of(const lock_call& call) const;
     asio::awaitable<result<redis_value>> act_in_steps(lock_call call);
+    void acted();
     error_code judge(const quorum_answer& answer, const written_grants& asked);
     void hear(const store_event& event);
     asio::awaitable<void> tell_confirmed(std::shared_ptr<session_link> self, store_event event);

@@ -71,6 +71,7 @@ public:
         traits.shared = traits.permits = traits.hold_max = true;
         // The answer to a release does not wait for replicas, and that to a request does.
         traits.release_and_request = examined_.min_replicas == 0;
+        traits.request_in_order = examined_.min_replicas == 0;
         traits.ttl_min = std::chrono::milliseconds(100);
         traits.ttl_max = std::chrono::hours(24);
         return traits;
@@ -123,6 +124,33 @@ public:
         if (const auto failed = co_await std::move(confirming))
             co_return failed;
         co_return reply;
+    }
+
+    asio::awaitable<result<answers_in_order>> request_in_order(std::vector<lock_request> requests
+    ) override {
+        const auto link = link_;
+        const auto count = requests.size();
+        std::vector<std::string> names;
+        std::vector<std::string> texts;
+        bool sound = true;
+        for (std::size_t i = 0; i < count; ++i) {
+            sound = sound && core::sound(requests[i].mode);
+            names.push_back(requests[i].name);
+            texts.push_back(request_text(requests[i]));
+        }
+        if (!sound || count == 0 || link->asks_replicas()) {
+            auto one_by_one = store::request_in_order(std::move(requests));
+            co_return co_await std::move(one_by_one);
+        }
+        auto waiting = link->session_turns(names);
+        const auto turns = co_await std::move(waiting);
+        if (!turns)
+            co_return turns.error();
+        auto asking = link->act_in_order(std::move(names), std::move(texts));
+        const auto raw = co_await std::move(asking);
+        if (!raw)
+            co_return raw.error();
+        co_return store_detail::parse_answers(*raw, count, link->domain());
     }
 
     asio::awaitable<error_code> withdraw(std::string name, request_id id) override {

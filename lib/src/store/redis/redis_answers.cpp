@@ -158,6 +158,18 @@ result<answer> parse_answer(const redis_value& raw, const token_domain& domain) 
     return reply;
 }
 
+result<answers_in_order>
+parse_answers(const redis_value& reply, std::size_t most, const token_domain& domain) {
+    if (letter_of(reply) == "l")
+        return error_code(errc::session_lost);
+    if (reply.type != value_kind::array || reply.items.empty() || reply.items.size() > most)
+        return corrupt;
+    answers_in_order all;
+    for (const auto& each : reply.items)
+        all.push_back(parse_answer(each, domain));
+    return all;
+}
+
 result<bool> parse_released(const redis_value& reply) {
     const auto letter = letter_of(reply);
     if (letter == "l")

@@ -91,6 +91,11 @@ bool leaves_ordinary(const redis_value& reply) noexcept;
 /// @par Errors `session_lost`, `capacity_differs`.
 result<answer> parse_answer(const redis_value& raw, const token_domain& domain);
 
+/// The answers to at most `most` requests.
+/// @par Errors `session_lost`.
+result<answers_in_order>
+parse_answers(const redis_value& reply, std::size_t most, const token_domain& domain);
+
 /// @par Errors `session_lost`.
 result<bool> parse_released(const redis_value& reply);
 /// As `parse_released`, with the answer to the request that came with the release.

@@ -42,7 +42,9 @@ redis_scripts::redis_scripts() {
     make(redis_script::request, {common, request});
     make(redis_script::release, {common, release});
     make(redis_script::release_request, {common, release_request});
-    make_with(of_queues, redis_script::request_rules, request_rules);
+    const parts of_requests{common, sessions, locks, queue, asking};
+    make_with(of_requests, redis_script::request_rules, request_rules);
+    make_with(of_requests, redis_script::request_in_order, request_in_order);
     make_with(of_queues, redis_script::release_rules, release_rules);
     make_with(of_queues, redis_script::withdraw, withdraw);
     make_with(of_queues, redis_script::state, state);

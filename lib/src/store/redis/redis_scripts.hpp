@@ -18,7 +18,8 @@ enum class redis_script : std::uint8_t {
     request_rules,  ///< All ways, likewise `release_rules`.
     release,
     release_rules,
-    release_request,  ///< The short ways of both.
+    release_request,   ///< The short ways of both.
+    request_in_order,  ///< Of several locks.
     withdraw,
     draw,
     beat,

@@ -104,7 +104,7 @@ void commit_news::tell_effects(
     const auto answered = [done](const effect& effect) {
         return effect.type == effect::kind::granted &&
                std::any_of(done.begin(), done.end(), [&](const lock_operation* each) {
-                   return each->granted() == effect.id;
+                   return each->grants(effect.id);
                });
     };
     const session_key self = own ? own->key() : 0;

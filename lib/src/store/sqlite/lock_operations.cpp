@@ -4,6 +4,9 @@
 #include "core/lock_engine.hpp"
 #include "store/drawn_bases.hpp"
 
+#include <algorithm>
+#include <cstddef>
+
 namespace mortise::store_detail {
 
 using core::lock_engine;
@@ -21,8 +24,34 @@ void request_operation::apply(
         out.value.token.domain = domain.of_slot(out.value.slot);
 }
 
-request_id request_operation::granted() const noexcept {
-    return !out.code && out.value.type == answer::kind::granted ? request_.id : 0;
+bool request_operation::grants(request_id id) const noexcept {
+    return id == request_.id && !out.code && out.value.type == answer::kind::granted;
+}
+
+request_in_order_operation::request_in_order_operation(std::vector<lock_request> requests) {
+    for (auto& each : requests)
+        requests_.emplace_back(std::move(each));
+}
+
+void request_in_order_operation::apply(
+    lock_engine& engine, session_key session, const token_domain& domain
+) {
+    out.value.clear();
+    for (auto& each : requests_) {
+        each.apply(engine, session, domain);
+        const auto& reply = each.out;
+        out.value.push_back(reply.code ? result<answer>(reply.code) : result<answer>(reply.value));
+        if (reply.code || reply.value.type != answer::kind::granted)
+            break;
+    }
+}
+
+bool request_in_order_operation::grants(request_id id) const noexcept {
+    return std::any_of(
+        requests_.begin(),
+        requests_.begin() + static_cast<std::ptrdiff_t>(out.value.size()),
+        [id](const auto& each) { return each.grants(id); }
+    );
 }
 
 void withdraw_operation::apply(lock_engine& engine, session_key session, const token_domain&) {
@@ -47,8 +76,8 @@ void release_and_request_operation::apply(
         out.value.asked = request_.out.code;
 }
 
-request_id release_and_request_operation::granted() const noexcept {
-    return out.code ? 0 : request_.granted();
+bool release_and_request_operation::grants(request_id id) const noexcept {
+    return !out.code && request_.grants(id);
 }
 
 void draw_operation::apply(lock_engine& engine, session_key session, const token_domain& domain) {

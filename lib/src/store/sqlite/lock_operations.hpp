@@ -30,8 +30,8 @@ public:
     /// Fails the operation: nothing of it is known to be done.
     virtual void fail(error_code why) noexcept = 0;
 
-    /// The request that its answer calls granted; zero if there is none.
-    virtual request_id granted() const noexcept { return 0; }
+    /// Whether its answer calls that request granted.
+    virtual bool grants(request_id /*id*/) const noexcept { return false; }
 
     /// Takes what the transaction found out besides the answer.
     virtual std::vector<notice>& notices() noexcept = 0;
@@ -64,10 +64,22 @@ public:
     explicit request_operation(lock_request request) : request_(std::move(request)) {}
 
     void apply(core::lock_engine&, core::session_key, const token_domain&) override;
-    request_id granted() const noexcept override;
+    bool grants(request_id id) const noexcept override;
 
 private:
     lock_request request_;
+};
+
+/// Requests for several locks, until one is not granted.
+class request_in_order_operation final : public operation_giving<answers_in_order> {
+public:
+    explicit request_in_order_operation(std::vector<lock_request> requests);
+
+    void apply(core::lock_engine&, core::session_key, const token_domain&) override;
+    bool grants(request_id id) const noexcept override;
+
+private:
+    std::vector<request_operation> requests_;
 };
 
 class withdraw_operation final : public operation_giving<nothing> {
@@ -100,7 +112,7 @@ public:
         : release_(std::move(held)), request_(std::move(request)) {}
 
     void apply(core::lock_engine&, core::session_key, const token_domain&) override;
-    request_id granted() const noexcept override;
+    bool grants(request_id id) const noexcept override;
 
 private:
     release_operation release_;

@@ -24,7 +24,7 @@ public:
         traits.strength = token_strength::strict;
         traits.push = traits.fair = traits.server_clock = true;
         traits.shared = traits.permits = traits.hold_max = true;
-        traits.release_and_request = true;
+        traits.release_and_request = traits.request_in_order = true;
         traits.ttl_min = std::chrono::milliseconds(100);
         traits.ttl_max = store_detail::session_ttl_max;
         return traits;
@@ -62,6 +62,11 @@ public:
 
     asio::awaitable<result<bool>> release(grant held) override {
         return performed(store_detail::release_operation(std::move(held)));
+    }
+
+    asio::awaitable<result<answers_in_order>> request_in_order(std::vector<lock_request> requests
+    ) override {
+        return performed(store_detail::request_in_order_operation(std::move(requests)));
     }
 
     asio::awaitable<released_and_asked>
