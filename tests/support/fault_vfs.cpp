@@ -138,7 +138,9 @@ sqlite3_vfs* real_vfs() {
 }
 
 int sleep(sqlite3_vfs* vfs, int duration_us) {
-    if (!static_cast<fault_vfs*>(vfs->pAppData)->sleeps)
+    auto& self = *static_cast<fault_vfs*>(vfs->pAppData);
+    ++self.slept;
+    if (!self.sleeps)
         return duration_us;
     return real_vfs()->xSleep(real_vfs(), duration_us);
 }

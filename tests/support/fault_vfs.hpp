@@ -60,6 +60,8 @@ public:
     /// Whether SQLite sleeps while it waits for a lock. False where time stands still: then it has
     /// waited at once.
     std::atomic<bool> sleeps{true};
+    /// How often it did.
+    std::atomic<int> slept{0};
 
     /// Makes whoever syncs the log wait until `release_syncs`.
     void hold_syncs();

@@ -18,6 +18,18 @@
 #include <string_view>
 
 namespace mortise::sqlite_detail {
+
+void refuse_to_make_as_root(const std::string& beside) {
+    struct stat found {};
+    if (::geteuid() != 0 || ::stat(beside.c_str(), &found) != 0 || found.st_uid == 0)
+        return;
+    const std::string owner = std::to_string(found.st_uid);
+    throw error(
+        errc::not_writable,
+        beside + " (its owner is user " + owner + ", and you are root)",
+        "run this as that user (sudo -u '#" + owner + "'): it could not open what root makes"
+    );
+}
 namespace {
 
 struct known_kind {

@@ -17,6 +17,10 @@ std::uint64_t time_namespace() noexcept;
 /// How many datagrams the kernel keeps for a Unix socket that is not read.
 std::size_t datagram_queue_max();
 
+/// Refuses to make a file as root where the owner of `beside` is somebody else: that user could not
+/// open it. @throws error
+void refuse_to_make_as_root(const std::string& beside);
+
 /// What kind of file system a folder is on.
 struct file_system {
     bool network = false;  ///< Its locks or mapped files do not, or not surely, hold between hosts.

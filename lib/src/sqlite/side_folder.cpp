@@ -2,12 +2,14 @@
 #include "sqlite/side_folder.hpp"
 
 #include "sqlite/failure.hpp"
+#include "sqlite/host_facts.hpp"
 
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstddef>
@@ -38,6 +40,11 @@ bool is_socket_name(std::string_view name) noexcept {
 }  // namespace
 
 side_folder::side_folder(const std::string& database) : path_(database + ".mortise") {
+    if (::access(path_.c_str(), F_OK) != 0) {
+        const bool is_new = ::access(database.c_str(), F_OK) != 0;
+        const auto folder = std::filesystem::path(database).parent_path().string();
+        refuse_to_make_as_root(is_new ? folder : database);
+    }
     made_ = ::mkdir(path_.c_str(), 0700) == 0;
     if (!made_ && errno != EEXIST)
         throw failure_of_call(errno, "making the side folder", path_);

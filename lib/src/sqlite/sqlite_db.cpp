@@ -77,9 +77,20 @@ void sqlite_db::roll_back() noexcept {
         ::sqlite3_exec(handle_, "ROLLBACK", nullptr, nullptr, nullptr);
 }
 
+bool sqlite_db::set_busy_max(std::chrono::milliseconds limit) {
+    if (failed())
+        return false;
+    busy_ms_ = static_cast<int>(limit.count());
+    const int code = ::sqlite3_busy_timeout(handle_, busy_ms_);
+    if (code != SQLITE_OK)
+        fail(code);
+    return code == SQLITE_OK;
+}
+
 void sqlite_db::checkpoint(bool whole) noexcept {
     int left = 0;
     int copied = 0;
+    ::sqlite3_busy_timeout(handle_, 0);
     ::sqlite3_wal_checkpoint_v2(
         handle_,
         nullptr,
@@ -87,6 +98,7 @@ void sqlite_db::checkpoint(bool whole) noexcept {
         &left,
         &copied
     );
+    ::sqlite3_busy_timeout(handle_, busy_ms_);
     // If all of the log was copied, the next commit begins it anew; otherwise the hook tells its
     // size.
     if (left >= 0 && left == copied)

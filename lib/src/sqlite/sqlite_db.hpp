@@ -4,6 +4,7 @@
 
 #include "sqlite/statement.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -35,6 +36,10 @@ public:
     /// Runs one statement, which is prepared once. @return whether it worked.
     bool step(const char* sql);
 
+    /// Sets how long a statement waits for a connection that has the database. @return whether it
+    /// worked.
+    bool set_busy_max(std::chrono::milliseconds limit);
+
     /// Whether the file can only be read: SQLite then opens it for reading without an error.
     bool read_only() const noexcept;
     bool in_transaction() const noexcept;
@@ -43,8 +48,8 @@ public:
     void roll_back() noexcept;
 
     /// Copies the write-ahead log into the database, as far as readers allow; all of it and to the
-    /// end of the file if `whole`. Must not be called in a transaction. A failure to copy is no
-    /// failure of the connection.
+    /// end of the file if `whole`. Waits for no reader. Must not be called in a transaction. A
+    /// failure to copy is no failure of the connection.
     void checkpoint(bool whole) noexcept;
     /// Bytes in the write-ahead log after the last commit of this connection.
     std::size_t log_bytes() const noexcept { return log_pages_ * page_bytes_; }
@@ -84,6 +89,7 @@ private:
     std::size_t log_pages_ = 0;
     std::uint64_t logged_ = 0;
     std::size_t page_bytes_ = 4096;
+    int busy_ms_ = 0;
     int code_ = 0;
     int errno_ = 0;
     std::string text_;

@@ -184,6 +184,38 @@ TEST(SqliteOpen, RefusesADatabaseThatCannotBeWritten) {
     }));
 }
 
+// `sudo mortise doctor` must not leave files that the user of the store cannot open.
+TEST(SqliteOpen, RefusesToMakeFilesOfAnotherUserAsRoot) {
+    if (::geteuid() != 0)
+        GTEST_SKIP() << "only root may do what is refused here";
+    constexpr unsigned user = 65'534;
+    const store_folder folder;
+    ASSERT_EQ(::chown(folder.path().c_str(), user, user), 0);
+    const auto opens_as_user = [&] {
+        return in_dying_child([&] {
+            return ::setresuid(user, user, user) == 0 &&
+                   open_with(folder.config()).code == error_code();
+        });
+    };
+    const auto remedy = "sudo -u '#65534'";
+    expect_refused(folder.config(), errc::not_writable, folder.path().string(), remedy);
+    EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+    EXPECT_TRUE(opens_as_user());
+
+    std::filesystem::remove_all(folder.side());
+    expect_refused(folder.config(), errc::not_writable, folder.database().string(), remedy);
+    EXPECT_FALSE(std::filesystem::exists(folder.side()));
+    EXPECT_TRUE(opens_as_user());
+
+    // Another boot, in which root comes first.
+    auto rebooted = folder.config();
+    rebooted.boot_id_override = "another boot";
+    expect_refused(rebooted, errc::not_writable, folder.side().string(), remedy);
+    EXPECT_TRUE(opens_as_user());
+    EXPECT_EQ(open_with(folder.config()).code, error_code()) << "root may use what is there";
+    EXPECT_TRUE(opens_as_user());
+}
+
 TEST(SqliteOpen, ConfigurationsThatCannotWorkAreRefusedAtOnce) {
     const auto code_of = [](const std::function<void(sqlite_store_config&)>& spoil) {
         sqlite_store_config config;

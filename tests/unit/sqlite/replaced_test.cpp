@@ -65,6 +65,40 @@ TEST(SqliteReplaced, AStoreThatLostItsConnectionAndItsSideFolderBeginsAnew) {
     EXPECT_EQ(folder.sockets(), 2u);
 }
 
+// Whoever looks only from time to time may have the old heartbeats open, in which nobody lives.
+class SqliteReplacedFiles : public testing::TestWithParam<bool> {};
+
+TEST_P(SqliteReplacedFiles, AClientWithoutASessionTakesNoLockFromThoseOfTheNewOnes) {
+    const bool all = GetParam();
+    store_folder folder;
+    still_clock time;
+    state_user earlier(folder.config(), time);
+    ASSERT_EQ(earlier.open(), error_code()) << earlier.state.explain();
+    state_user looks(folder.config(), time);
+    EXPECT_EQ(looks.state.list("", 10, 10).code, error_code());
+    EXPECT_EQ(earlier.state.end().code, error_code());
+    std::filesystem::remove_all(all ? folder.side() : folder.side() / "sessions");
+
+    state_user holder(folder.config(), time);
+    ASSERT_EQ(holder.open(), error_code()) << holder.state.explain();
+    const auto held = holder.ask("door");
+    ASSERT_EQ(held.type, answer::kind::granted);
+    const auto seen = looks.state.list("", 10, 10);
+    EXPECT_EQ(seen.code, error_code());
+    ASSERT_EQ(seen.value.size(), 1u) << "the holder is alive";
+    fencing_token other = held.token;
+    other.value += 1u << fencing_token::sequence_bits;
+    EXPECT_FALSE(looks.break_("door", other, "test"));
+    state_user next(folder.config(), time);
+    ASSERT_EQ(next.open(), error_code()) << next.state.explain();
+    EXPECT_EQ(next.ask("door").type, answer::kind::queued);
+    EXPECT_TRUE(looks.break_("door", held.token, "test"));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, SqliteReplacedFiles, testing::Bool(), [](const auto& of) {
+    return of.param ? "OfTheSideFolder" : "OfHeartbeats";
+});
+
 // Slots are counted anew in a new file: the same slot, taken as often, is somebody else's.
 TEST(SqliteReplaced, ADeathThatWasProvedInTheOldSideFolderKillsNobodyInTheNewOne) {
     store_folder folder;

@@ -190,7 +190,7 @@ store_identity open_schema(
 ) {
     // Our own processes exclude each other by a file lock, so only a foreign program can make
     // SQLite busy; it gets a second to end.
-    must(db.run("PRAGMA busy_timeout = 1000"), db, path);
+    must(db.set_busy_max(std::chrono::seconds(1)), db, path);
     const bool used = check_owner(db, path);
     if (used)
         check_format(db, path);

@@ -3,6 +3,7 @@
 
 #include "mortise/coro/assert.hpp"
 #include "sqlite/failure.hpp"
+#include "sqlite/host_facts.hpp"
 #include "sqlite/side_folder.hpp"
 
 #include <fcntl.h>
@@ -125,6 +126,7 @@ slot_file::open(const side_folder& folder, const slot_file_owner& owner, found& 
 std::shared_ptr<slot_file>
 slot_file::make(const side_folder& folder, const slot_file_owner& owner) {
     MORTISE_ASSERT(owner.boot.size() <= boot_size_max);
+    sqlite_detail::refuse_to_make_as_root(folder.path());
     ::unlinkat(folder.fd(), new_name, 0);
     detail::unique_fd fd(
         ::openat(folder.fd(), new_name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600)

@@ -24,6 +24,7 @@ using sqlite_detail::remedy_of;
 using sqlite_detail::remove_sockets;
 using sqlite_detail::sqlite_query;
 using sqlite_detail::transaction_scope;
+using sqlite_detail::whereabouts;
 
 using core::effect;
 using core::lock_engine;
@@ -35,6 +36,8 @@ sqlite_state::sqlite_state(sqlite_store_config config, std::shared_ptr<coro::tim
 }
 
 void sqlite_state::open_if_needed(std::vector<notice>& notices) {
+    if (files_.is_open() && !session() && files_.where() == whereabouts::other)
+        close_all();  // Somebody has replaced the store while nobody here needed it.
     const bool first = !files_.is_open();
     if (!files_.open(now()))
         return;
@@ -141,6 +144,8 @@ error_code sqlite_state::attempt(
     not_begun_ = !db.step("BEGIN IMMEDIATE") && (db.code() & 0xff) == SQLITE_BUSY;
     if (db.failed())
         fail();
+    if (actor == 0)
+        refuse_if_replaced();
     const auto at = now();
     sql_rows rows(db, *files_.slots(), index_, actor, at);
     lock_engine engine(rows, at);
@@ -171,6 +176,13 @@ error_code sqlite_state::attempt(
     rows.settle();
     news_.committed(effects, rows, session().get());
     return {};
+}
+
+// Fails if the heartbeats are kept in another file by now: those who write there would look dead
+// here. A session finds that out by its next heartbeat, and without one the next call opens anew.
+void sqlite_state::refuse_if_replaced() {
+    if (files_.where() == whereabouts::other)
+        throw error(errc::store_replaced, files_.path(), "ask again: somebody replaced the store");
 }
 
 void sqlite_state::checkpoint_if_due() {

@@ -130,6 +130,7 @@ private:
     );
     [[noreturn]] void fail();
     [[noreturn]] void give_up_connection();
+    void refuse_if_replaced();
     void checkpoint_if_due();
     void write_break(const break_order& order, std::uint32_t slot, const std::string& holder);
     error_code check_actor(const own_session& session);

@@ -28,6 +28,7 @@ using sqlite_detail::find_file;
 using sqlite_detail::folder_guard;
 using sqlite_detail::probe;
 using sqlite_detail::probe_life;
+using sqlite_detail::refuse_to_make_as_root;
 using sqlite_detail::remedy_of;
 using sqlite_detail::side_folder;
 using sqlite_detail::sqlite_query;
@@ -196,6 +197,8 @@ void store_files::open_database(bool anew) {
     const bool is_new = !exists();
     if (anew && is_new)
         throw error(errc::store_replaced, path_, "open the store again");
+    if (is_new)
+        refuse_to_make_as_root(folder_->path());
     const char* const vfs = config_.vfs.empty() ? nullptr : config_.vfs.c_str();
     if (!db_.open(path_, false, vfs))
         throw failure_of(db_, path_);
