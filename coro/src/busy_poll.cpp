@@ -2,8 +2,10 @@
 #include "mortise/coro/detail/busy_poll.hpp"
 
 #include "mortise/coro/clock.hpp"
+#include "mortise/coro/detail/worker_host.hpp"
 
 #include <boost/asio/post.hpp>
+#include <boost/asio/query.hpp>
 
 #include <algorithm>
 #include <thread>
@@ -32,6 +34,15 @@ void poll_judge::wasted() noexcept {
     resting_ = rest_;
     rest_ = std::min(rest_ * 2, rest_max);
 }
+
+namespace {
+
+// There a handler more is another run of the world, and time stands still while one is ready.
+bool is_simulated(const asio::any_io_executor& executor) noexcept {
+    return worker_host::find(asio::query(executor, asio::execution::context)) != nullptr;
+}
+
+}  // namespace
 
 void poll_judge::rest() noexcept {
     resting_ = std::max(resting_, rest_min);
@@ -102,7 +113,10 @@ private:
 };
 
 busy_poll::busy_poll(const asio::any_io_executor& executor, std::chrono::microseconds most)
-    : loop_(most.count() > 0 ? std::make_shared<loop>(executor, most) : nullptr) {}
+    : loop_(
+          most.count() > 0 && !is_simulated(executor) ? std::make_shared<loop>(executor, most)
+                                                      : nullptr
+      ) {}
 
 busy_poll::~busy_poll() {
     if (loop_)

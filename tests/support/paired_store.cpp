@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "support/paired_store.hpp"
 
+#include "mortise/coro/assert.hpp"
 #include "mortise/coro/time_source.hpp"
 
 #include <algorithm>
@@ -113,6 +114,20 @@ public:
         if (view)
             set_number(*view, number);
         co_return view;
+    }
+    asio::awaitable<result<answers_in_order>> request_in_order(std::vector<lock_request> requests
+    ) override {
+        const auto first = half_of(requests.front().name);
+        for (std::size_t i = 1; i < requests.size(); ++i)
+            MORTISE_ASSERT(half_of(requests[i].name) == first);  // Another session asks for it.
+        half& to = halves_[first];
+        auto asking = to.at->request_in_order(std::move(requests));
+        auto reply = co_await std::move(asking);
+        for (std::size_t i = 0; reply && i < reply->size(); ++i) {
+            if ((*reply)[i])
+                (*reply)[i]->number = to.number;
+        }
+        co_return reply;
     }
     asio::awaitable<released_and_asked>
     release_and_request(grant held, lock_request request) override {

@@ -64,6 +64,7 @@ private:
     struct outcome {
         outcome() = default;
 
+        bool known = false;
         error_code code;
         lease held;
     };
@@ -107,9 +108,18 @@ private:
         );
     }
 
+    // Grants complete in the order of the locks, unless one of them was doubtful or is gone again.
+    // Then nothing behind it may be held while it is waited for.
     void take(std::size_t at, error_code code, lease held) {
-        outcomes_[at].code = code;
-        outcomes_[at].held = std::move(held);
+        const bool early = std::any_of(
+            outcomes_.begin(),
+            outcomes_.begin() + static_cast<std::ptrdiff_t>(at),
+            [](const outcome& each) { return !each.known; }
+        );
+        outcomes_[at].known = true;
+        outcomes_[at].code = early && !code ? not_asked() : code;
+        if (!early)
+            outcomes_[at].held = std::move(held);
         if (--under_way_ == 0)
             take_all();
     }

@@ -90,7 +90,7 @@ class lock_queue;
 class session_watch;
 
 /// The end of a claim that was not asked for, because one before it in the same call was not
-/// granted. No user sees it.
+/// granted, or of whose request nothing is left. No user sees it.
 inline error_code not_asked() noexcept {
     return asio::error::try_again;
 }
@@ -138,8 +138,8 @@ public:
     std::uint64_t order = 0;  ///< The order of arrival at the strand.
     clock::time_point sent = clock::time_point::max();  ///< When that request was first sent.
     bool asked_again = false;  ///< Sent again by the same id: a grant may be as old as `sent`.
-    /// Until its answer: it is asked for in one call with claims that must be granted before it,
-    /// and by no other call. Otherwise its waiter ends with `not_asked` and may begin anew.
+    /// It is asked for in one call with claims that must be granted before it, and by no other
+    /// call: if nothing comes of that, its waiter ends with `not_asked` and may begin anew.
     bool behind = false;
     /// If a look found the grant: when the look was sent, and the age that it reported.
     clock::time_point seen_at;

@@ -57,8 +57,10 @@ void claims::start(
 void claims::start_in_order(const claim_ptr& first, const std::vector<claim_ptr>& behind) {
     std::vector<sent_request> requests;
     requests.push_back(begin(first));
+    bool all_here = true;
     for (const auto& each : behind) {
-        if (&core_.sessions.of(*each) != &own_)
+        all_here = all_here && &core_.sessions.of(*each) == &own_;
+        if (!all_here)
             leave_out(each);
         else if (enter(each))
             requests.push_back(begin(each));
@@ -208,17 +210,18 @@ asio::awaitable<void> claims::run_in_order(
     for (const auto& each : requests)
         wanted.push_back(each.sent);
     auto asking = context_.at_store().request_in_order(std::move(wanted));
-    const auto reply = co_await std::move(asking);
+    auto reply = co_await std::move(asking);
+    if (reply && reply->empty())  // It says nothing even of the first one.
+        reply = error_code(errc::outcome_unknown);
     const std::size_t count = reply ? std::min(reply->size(), requests.size()) : requests.size();
     context_.count.add(&client_stats::requests, static_cast<std::int64_t>(count));
     for (std::size_t i = 0; i < requests.size(); ++i) {
         if (i >= count) {
             take_no_answer(requests[i]);
-        } else if (reply) {
-            requests[i].by->behind = false;
-            take_answer(requests[i], (*reply)[i]);
         } else {
-            take_answer(requests[i], reply.error());
+            if (i > 0 && reply && (*reply)[i] && (*reply)[i]->type == answer::kind::queued)
+                context_.tell({.type = lock_event::kind::waiting, .name = requests[i].sent.name});
+            take_answer(requests[i], reply ? (*reply)[i] : result<answer>(reply.error()));
         }
     }
 }

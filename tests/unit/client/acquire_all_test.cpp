@@ -64,6 +64,13 @@ protected:
         settle();
     }
 
+    void tell(store_event::kind type, error_code why) {
+        store_event event;
+        event.type = type;
+        event.why = why;
+        line_->events->on_store_event(event);
+    }
+
     void settle() { world_.pass(5ms); }
 
     bool is_free(const std::string& name) {
@@ -225,15 +232,64 @@ TEST_F(AcquireAll, WhoseSessionIsLostMeanwhileHoldsNothingBehindWhatItWaitsFor) 
     line_->hold_answers = true;
     outcome all;
     ask(all, {"a", "b"});
-    store_event lost;
-    lost.type = store_event::kind::session_lost;
-    lost.why = errc::lease_lost;
-    line_->events->on_store_event(lost);
+    tell(store_event::kind::session_lost, errc::lease_lost);
     line_->hold_answers = false;
     world_.pass(4s);  // the old session is forgotten
     EXPECT_FALSE(all.done);
     EXPECT_TRUE(is_free("b"));
     taken = lease();
+    ASSERT_TRUE(world_.run_until([&] { return all.done; }));
+    expect_held(all, 2);
+}
+
+// The answer came too late to be believed, and the session is gone.
+TEST_F(AcquireAll, WhoseGrantsAreDoubtfulHoldsNothingBehindWhatItWaitsFor) {
+    line_->hold_answers = true;
+    outcome all;
+    ask(all, {"a", "b"});
+    acquire_outcome next;
+    bob_.async_acquire("a", lock_options(), client_world::record(next));
+    settle();
+    line_->fail_beats = 0;
+    tell(store_event::kind::unsure, {});
+    line_->hold_answers = false;
+    settle();
+    EXPECT_FALSE(all.done) << "nothing is sure before the next heartbeat";
+    tell(store_event::kind::session_lost, errc::lease_lost);
+    line_->fail_beats = std::nullopt;
+    world_.pass(4s);  // the old session is forgotten
+    EXPECT_TRUE(next.held.held());
+    EXPECT_FALSE(all.done);
+    EXPECT_TRUE(is_free("b"));
+    next.held = lease();
+    ASSERT_TRUE(world_.run_until([&] { return all.done; }));
+    expect_held(all, 2);
+}
+
+TEST_F(AcquireAll, WhoseFirstGrantWasBrokenMeanwhileHoldsNothingBehindIt) {
+    line_->hold_answers = true;
+    outcome all;
+    ask(all, {"a", "b"});
+    acquire_outcome next;
+    bob_.async_acquire("a", lock_options(), client_world::record(next));
+    settle();
+    bool broken = false;
+    bob_.async_inspect("a", 1, [&](error_code, std::optional<lock_view> seen) {
+        const auto token = seen.value().holders.at(0).token;
+        bob_.async_break("a", token, "test", [&](error_code, bool was) { broken = was; });
+    });
+    settle();
+    EXPECT_TRUE(broken && next.held.held());
+    store_event gone;
+    gone.type = store_event::kind::look_again;
+    gone.id = 2;  // the request for "a"
+    gone.change = 9;
+    line_->events->on_store_event(gone);
+    line_->hold_answers = false;
+    settle();
+    EXPECT_FALSE(all.done);
+    EXPECT_TRUE(is_free("b"));
+    next.held = lease();
     ASSERT_TRUE(world_.run_until([&] { return all.done; }));
     expect_held(all, 2);
 }

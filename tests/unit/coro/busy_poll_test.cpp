@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mortise/coro/detail/busy_poll.hpp"
+#include "mortise/coro/detail/worker_host.hpp"
 #include "support/eventually.hpp"
 
 #include <boost/asio/io_context.hpp>
@@ -7,6 +8,8 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstddef>
+#include <functional>
 #include <optional>
 #include <thread>
 
@@ -146,6 +149,13 @@ TEST_F(BusyPoll, IsOffWithoutATime) {
     EXPECT_FALSE(is_awake());
     poll_->rest();
     poll_->end();
+}
+
+TEST_F(BusyPoll, IsOffInASimulation) {
+    worker_host::install(context_, [](const std::function<void()>&) {});
+    poll_.emplace(context_.get_executor(), 1h);
+    poll_->begin();
+    EXPECT_FALSE(is_awake());
 }
 
 TEST_F(BusyPoll, RestsInTheMiddleOfAnAnswer) {

@@ -140,6 +140,7 @@ asio::awaitable<result<lock_turn>> queue_link::session_turn(std::string name) {
 asio::awaitable<result<std::vector<lock_turn>>>
 queue_link::session_turns(std::vector<std::string> names) {
     std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
     std::vector<lock_turn> turns;
     turns.reserve(names.size());
     for (std::size_t i = 0; i < names.size(); ++i) {
