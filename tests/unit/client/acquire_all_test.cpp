@@ -71,6 +71,14 @@ protected:
         line_->events->on_store_event(event);
     }
 
+    /// Asks for "a" and "b", which are granted, but no answer comes yet; `next` waits for "a".
+    void ask_without_answer(outcome& all, acquire_outcome& next) {
+        line_->hold_answers = true;
+        ask(all, {"a", "b"});
+        bob_.async_acquire("a", lock_options(), client_world::record(next));
+        settle();
+    }
+
     void settle() { world_.pass(5ms); }
 
     bool is_free(const std::string& name) {
@@ -244,12 +252,9 @@ TEST_F(AcquireAll, WhoseSessionIsLostMeanwhileHoldsNothingBehindWhatItWaitsFor) 
 
 // The answer came too late to be believed, and the session is gone.
 TEST_F(AcquireAll, WhoseGrantsAreDoubtfulHoldsNothingBehindWhatItWaitsFor) {
-    line_->hold_answers = true;
     outcome all;
-    ask(all, {"a", "b"});
     acquire_outcome next;
-    bob_.async_acquire("a", lock_options(), client_world::record(next));
-    settle();
+    ask_without_answer(all, next);
     line_->fail_beats = 0;
     tell(store_event::kind::unsure, {});
     line_->hold_answers = false;
@@ -267,12 +272,9 @@ TEST_F(AcquireAll, WhoseGrantsAreDoubtfulHoldsNothingBehindWhatItWaitsFor) {
 }
 
 TEST_F(AcquireAll, WhoseFirstGrantWasBrokenMeanwhileHoldsNothingBehindIt) {
-    line_->hold_answers = true;
     outcome all;
-    ask(all, {"a", "b"});
     acquire_outcome next;
-    bob_.async_acquire("a", lock_options(), client_world::record(next));
-    settle();
+    ask_without_answer(all, next);
     bool broken = false;
     bob_.async_inspect("a", 1, [&](error_code, std::optional<lock_view> seen) {
         const auto token = seen.value().holders.at(0).token;
