@@ -114,6 +114,12 @@ TEST(EnsembleFacts, TheLongestTtlFollowsFromTheLongestSession) {
         facts.ttl = 30s;
     };
     expect_after(long_ttl, "longest TTL", verdict::weak, "maxSessionTimeout to 54000 ms");
+    const auto differs = [](ensemble_facts& facts) {
+        facts.servers[0].settings->session_max = 40s;
+        facts.timeout = 102s;
+        facts.ttl = 60s;
+    };
+    expect_after(differs, "longest TTL", verdict::broken, "at all of them");
     const auto tiny = [](ensemble_facts& facts) {
         facts.servers[0].settings->session_max = 3s;
         facts.ttl = 0s;

@@ -44,6 +44,20 @@ TEST(LockState, KeepsTheOrderWhenNumbersWrapAround) {
     EXPECT_EQ(state.place_of(alice, 1), 0u);
 }
 
+TEST(QueueNode, IsNearTheEndLongBeforeTheServersRepeatNumbers) {
+    const auto near_the_end = [](std::int64_t number) {
+        const auto parsed =
+            store_detail::parse_queue_node(node(alice, 1, writer, static_cast<std::int32_t>(number))
+            );
+        return parsed && parsed->is_near_the_end();
+    };
+    EXPECT_FALSE(near_the_end(0));
+    EXPECT_FALSE(near_the_end((1LL << 31) - (1LL << 20) - 1));
+    EXPECT_TRUE(near_the_end((1LL << 31) - (1LL << 20)));
+    EXPECT_TRUE(near_the_end((1LL << 31) - 1));
+    EXPECT_TRUE(near_the_end(-2147483648LL));
+}
+
 TEST(LockState, GrantsToReadersUpToTheNextWriterAndGivesThemOneToken) {
     lock_state state(
         {node(alice, 1, reader, 1),

@@ -9,12 +9,16 @@
 #include "store/zookeeper/node_names.hpp"
 #include "zookeeper/zk_error.hpp"
 
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -305,6 +309,112 @@ TEST(ZooKeeperStore, AHolderThatIsWantedFromTheBeginningHearsOfItsLoss) {
         EXPECT_FALSE(place.tree.erase(behind));
     };
     with_client(place.url(), task, 60s);
+}
+
+/// Waits until it is so, for twenty seconds at most.
+asio::awaitable<bool> until(const std::function<bool()>& so) {
+    const auto time = coro::make_boot_time_source(co_await asio::this_coro::executor);
+    const auto end = clock::now() + 20s;
+    while (!so() && clock::now() < end) {
+        auto pause = coro::sleep_for(*time, 5ms);
+        co_await std::move(pause);
+    }
+    co_return so();
+}
+
+/// Nodes of the test that wait to read, as those of clients that have stopped.
+std::vector<std::string>
+make_readers(rooted& place, const std::string& lock, int first, int count) {
+    std::vector<std::string> nodes;
+    for (int i = first; i < first + count; ++i) {
+        const auto number = std::to_string(i);
+        nodes.push_back(
+            place.root + "/locks/" + lock + '/' +
+            node_prefix(random_id::draw(), 1, lock_mode::shared()) +
+            std::string(10 - number.size(), '0') + number
+        );
+        EXPECT_FALSE(place.tree.create(nodes.back()));
+    }
+    return nodes;
+}
+
+lock_client client_at(const asio::any_io_executor& executor, const rooted& place) {
+    client_config config;
+    config.ttl = 30s;
+    return lock_client(executor, open_store(place.url()), config);
+}
+
+// So many are granted in one change; nobody but the one who releases knows of the others.
+TEST(ZooKeeperStore, MoreReadersThanAreGrantedTogetherAllGetTheLock) {
+    rooted place("crowd");
+    const auto task = [&](lock_client& locks) -> asio::awaitable<void> {
+        lock_client bob = client_at(co_await asio::this_coro::executor, place);
+        lease own = co_await locks.async_acquire("door");
+        const auto others = make_readers(place, "door", 1, 70);
+        std::optional<lease> got;
+        lock_options reading;
+        reading.mode = lock_mode::shared();
+        bob.async_acquire("door", reading, [&](error_code failed, lease held) {
+            EXPECT_FALSE(failed) << failed.message();
+            got = std::move(held);
+        });
+        EXPECT_TRUE(co_await until([&] { return place.queue_of("door").size() == 72; }));
+        co_await own.async_release();
+        EXPECT_TRUE(co_await until([&] { return got.has_value(); }));
+        if (got)
+            co_await got->async_release();
+        co_await bob.async_stop();
+        for (const auto& each : others)
+            EXPECT_FALSE(place.tree.erase(each));
+    };
+    with_client(place.url(), task, 30s);
+}
+
+TEST(ZooKeeperStore, AReaderBehindOneThatHasStoppedIsGrantedWhenAWriterWithdraws) {
+    rooted place("withdrawn");
+    const auto task = [&](lock_client& locks) -> asio::awaitable<void> {
+        lock_client bob = client_at(co_await asio::this_coro::executor, place);
+        lock_options reading;
+        reading.mode = lock_mode::shared();
+        lease own = co_await locks.async_acquire("door", reading);
+        bool withdrawn = false;
+        asio::cancellation_signal stop;
+        locks.async_acquire(
+            "door",
+            lock_options(),
+            asio::bind_cancellation_slot(stop.slot(), [&](error_code, lease) { withdrawn = true; })
+        );
+        EXPECT_TRUE(co_await until([&] { return place.queue_of("door").size() == 2; }));
+        const auto stopped = make_readers(place, "door", 2, 1);
+        std::optional<lease> got;
+        bob.async_acquire("door", reading, [&](error_code failed, lease held) {
+            EXPECT_FALSE(failed) << failed.message();
+            got = std::move(held);
+        });
+        EXPECT_TRUE(co_await until([&] { return place.queue_of("door").size() == 4; }));
+        EXPECT_FALSE(got);
+        stop.emit(asio::cancellation_type::total);
+        EXPECT_TRUE(co_await until([&] { return withdrawn && got; }));
+        if (got)
+            co_await got->async_release();
+        co_await bob.async_stop();
+        EXPECT_FALSE(place.tree.erase(stopped.at(0)));
+        co_await own.async_release();
+    };
+    with_client(place.url(), task, 30s);
+}
+
+// The root may be a node of others, with data of theirs.
+TEST(ZooKeeperStore, AnExaminationLeavesTheDataOfTheRootAlone) {
+    rooted place("examined_data");
+    with_client(place.url(), [&](lock_client& locks) -> asio::awaitable<void> {
+        const lease held = co_await locks.async_acquire("door");
+        EXPECT_FALSE(place.tree.set(place.root, "of others"));
+        const auto found = co_await locks.async_examine();
+        EXPECT_FALSE(found.empty());
+        EXPECT_EQ(place.tree.get(place.root).data, "of others");
+        EXPECT_TRUE(held.held());
+    });
 }
 
 // Whoever waits for a permit gets that of any holder, not only of the one before it.

@@ -126,11 +126,13 @@ store_finding ensemble_facts::judge_longest_ttl() const {
     if (ttl <= whole && whole != milliseconds::zero())
         return finding(verdict::holds, subject, "At these servers " + limits + '.');
     const auto wanted = timeout_for(std::max(ttl, client_config().ttl), tick);
+    // A session that moves to such a server is given up; if its answer is lost, too late.
+    const bool differs = timeout != milliseconds::zero() && ttl > most;
     return finding(
-        verdict::weak,
+        differs ? verdict::broken : verdict::weak,
         subject,
         "At these servers " + limits + ": raise maxSessionTimeout to " + text_of(wanted) +
-            " or more."
+            " or more" + (differs ? " at all of them, which differ." : ".")
     );
 }
 

@@ -26,9 +26,14 @@ struct queue_node {
     session_id session;
     request_id request = 0;
     lock_mode mode;
-    /// Its number among the children of the lock. Wraps around, and starts again under another
-    /// container of the same name: so it is compared with numbers of the same queue only.
+    /// Its number among the children of the lock. Starts again under another container of the same
+    /// name: so it is compared with numbers of the same queue only.
     std::uint32_t number = 0;
+
+    /// The servers give out the last number again and again. Long before that a queue must drain,
+    /// so that they delete its container and begin anew.
+    bool is_near_the_end() const noexcept { return number >= numbers_max; }
+    static constexpr std::uint32_t numbers_max = (1U << 31U) - (1U << 20U);
 
     bool is_of(const session_id& id, request_id wish) const noexcept {
         return session == id && request == wish;

@@ -30,7 +30,7 @@ std::size_t voters_in(const std::string& config) {
 asio::awaitable<result<std::vector<store_finding>>> zookeeper_views::examine() {
     const auto link = link_;
     const auto& config = link->config();
-    const auto written = link->set(config.root, "");
+    const auto written = link->set(link->sessions_path(), "");
     const auto asked = link->get("/zookeeper/config");
     auto writing = written->take();
     const auto write = co_await std::move(writing);

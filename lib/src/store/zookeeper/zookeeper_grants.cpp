@@ -164,11 +164,12 @@ zookeeper_locks::grant_due(std::string name, lock_state state, std::string witho
             grant_to(*lock, *mine, reads ? state.phase() : mine->created, each.slot);
             tell(store_event::kind::granted, *mine, mine->contended);
         }
-        if (more)
-            asio::co_spawn(link_->executor(), run_advance(self(), name), asio::detached);
-        else
+        if (!more)
             refresh(name);
     }
+    // Also for those of whom nobody hears here any more: only this session knows that they are due.
+    if (more)
+        asio::co_spawn(link_->executor(), run_advance(self(), name), asio::detached);
     co_return true;
 }
 

@@ -134,6 +134,11 @@ void zookeeper_link::connected_again() {
     if (over_)
         return;
     timeout_ = std::min(timeout_, handle_->timeout());
+    if (timeout_ < session().ttl) {
+        // Leases would be believed in for longer than this server keeps the session.
+        usable_ = true;
+        return over();
+    }
     proof_.connected(handle_->connecting_since());
     usable_ = true;
     write_session();

@@ -193,6 +193,15 @@ asio::awaitable<error_code> zookeeper_locks::enter(const std::string& name, requ
         co_return errc::outcome_unknown;  // it is there, but where?
     // From now on it is judged by what was read: all that is older does not show it.
     mine->created = creation.stat.created;
+    const auto node = parse_queue_node(mine->node);
+    if (node && node->is_near_the_end()) {
+        auto leaving = leave(name, id);
+        const auto left = co_await std::move(leaving);
+        co_return link_->note(
+            left ? error_code(errc::store_unavailable) : left.error(),
+            "the lock has had 2^31 requests: when nobody holds it, it begins anew within a minute"
+        );
+    }
     auto settling = take_place(name, id, *state);
     co_return co_await std::move(settling);
 }

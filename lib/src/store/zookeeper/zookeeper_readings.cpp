@@ -180,8 +180,6 @@ asio::awaitable<void> zookeeper_locks::run_advance(
 ) {
     auto asking = turn(name);
     const auto mine = co_await std::move(asking);
-    if (!find_lock(name))
-        co_return;
     auto advancing = advance(name, "");
     co_await std::move(advancing);
 }
