@@ -39,6 +39,14 @@ public:
     error_code release(lease& held) {
         return outcome_of([&](auto done) { held.async_release(done); });
     }
+    error_code list() {
+        return outcome_of([&](auto done) {
+            locks_->async_list("", 1, 1, [done](error_code failed, const auto&) { done(failed); });
+        });
+    }
+    error_code watch() {
+        return outcome_of([&](auto done) { locks_->async_watch(done); });
+    }
     error_code stop() {
         return outcome_of([&](auto done) { locks_->async_stop(done); });
     }
@@ -72,6 +80,8 @@ int end_in_child(std::optional<party>& parent, lease& held) {
     parent->context.notify_fork(asio::io_context::fork_child);
     int wrong = held.state() == lease_state::lost ? 0 : 1;
     wrong += held.check() == errc::forked ? 0 : 2;
+    wrong += parent->list() == errc::forked ? 0 : 4;
+    wrong += parent->watch() == errc::forked ? 0 : 8;
     held = lease();
     parent.reset();
     return wrong;

@@ -118,7 +118,10 @@ enum class errc : int {
 
 /// Classes of the codes above, for `==`.
 enum class condition : int {
-    not_held = 1,  ///< The lease does not, or not surely, guard anything now.
+    /// The lease does not, or not surely, guard anything now: `lease_lost`, `lease_expired`,
+    /// `lease_released`, `outer_lease_lost`, `session_lost`, `stale_token`, `client_stopped`,
+    /// `forked`.
+    not_held = 1,
     retryable,     ///< Nothing is wrong with the request: the same call may succeed later.
     bad_argument,  ///< The call can never succeed as it is: a name, a duration, a URL is at fault.
     /// Another transaction holds the lock of a row, a table or a database for too long: `row_busy`,
@@ -139,8 +142,10 @@ inline boost::system::error_condition make_error_condition(condition c) noexcept
 
 /// A code together with the value that caused it and with the remedy.
 ///
-/// Thrown by everything that is not an `async_` operation (those give the bare code):
-/// `open_store`, the constructor of `lock_client`, `check_name`, `check_options`, `with_lock`.
+/// Thrown by `open_store`, by the `make_` and `parse_` functions of stores, by the constructor of
+/// `lock_client` and by `with_lock`; returned by `check_name`, `check_options` and `check_config`.
+/// `async_` operations give the bare code.
+///
 /// `what()` reads "message: value; remedy".
 class error : public boost::system::system_error {
 public:

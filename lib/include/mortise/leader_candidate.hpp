@@ -45,6 +45,7 @@ void start_resign(coro::detail::completion<void(error_code)> handler, candidacy_
 ///                   is no longer a candidate.
 class leader_candidate {
 public:
+    /// Begins to stand. @throws error `bad_config` if the pauses break their limits.
     leader_candidate(
         lock_client& client, std::string name, election_options options = election_options()
     );
@@ -64,9 +65,9 @@ public:
     /// Waits until it leads: at once if it does.
     ///
     /// @par Completion   `void(error_code, lease_view)`: the lease of the term.
-    /// @par Errors `lease_released` after it has resigned; the reason why it no longer stands:
-    ///                   `client_stopped`, `forked`, and the codes of a call that can never
-    ///                   succeed, as `lead`; `operation_aborted`.
+    /// @par Errors       `lease_released` after it has resigned; `operation_aborted`; or why it no
+    ///                   longer stands: `client_stopped`, `forked`, and the codes that end `lead`,
+    ///                   too.
     /// @par Cancellation terminal, partial, total; nothing but the waiting ends.
     /// @par Threads      Any. The handler runs on its associated executor, else on the client's;
     ///                   never from inside this call.

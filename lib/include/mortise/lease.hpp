@@ -62,6 +62,7 @@ public:
     /// Whether this came from an acquire and was not released: says nothing about a loss.
     explicit operator bool() const noexcept;
 
+    /// Valid as long as this object has the lease.
     std::string_view name() const noexcept;
     /// Empty if the store gives none (`token_strength::absent`): a fence then says `no_token`.
     fencing_token token() const noexcept;
@@ -77,8 +78,8 @@ public:
     lease_state state() const noexcept;
     bool held() const noexcept { return state() == lease_state::held; }
 
-    /// No error while held; else `lease_expired` (unsure), `lease_lost` or `lease_released`;
-    /// `forked` in a child.
+    /// No error while held; else `lease_expired` (unsure, or after `hold_max`), `lease_lost`,
+    /// `lease_released`, `client_stopped`; `forked` in a child.
     error_code check() const noexcept;
 
     /// A view for code that needs to know of the lock but does not release it.
@@ -102,19 +103,23 @@ public:
     ///
     /// @par Errors       throws `system_error` with the code of `check()`; else what `op` throws.
     /// @par Cancellation that of `op`.
+    /// @par Threads      As the object.
+    /// @par Lifetimes    The lease must live until the result is awaited; then it may be moved or
+    ///                   destroyed. One that was destroyed counts as released.
     template <class T>
     asio::awaitable<T> guard(asio::awaitable<T> op) const;
 
     /// Releases the lock and waits until the store has acknowledged it.
     ///
     /// @par Completion   `void(error_code)`. Afterwards the lease is `released` whatever the code.
-    /// @par Errors       `lease_lost` if the store had given the lock away before, `lease_released`
-    ///                   if there is nothing to release, `outcome_unknown` if the store did not
-    ///                   answer within `release_budget`: the release is then still tried in the
-    ///                   background.
+    /// @par Errors       the code of `check()` if it was not held; `lease_lost` if the store had
+    ///                   given the lock away before; `outcome_unknown` if the store did not answer
+    ///                   within `release_budget`: the release is then still tried later.
     /// @par Cancellation ignored: a release is never left half done.
     /// @par Threads      As the object. The handler runs on its associated executor, never from
     ///                   inside this call.
+    /// @par Lifetimes    The lease is empty after this call. If the operation is never started, the
+    ///                   release is handed to the client, as by the destructor.
     /// @par Cost         One request; the store's answer to it also names the next holder.
     template <class Token = asio::deferred_t>
     auto async_release(Token&& token = Token{});
@@ -124,7 +129,7 @@ public:
     ///
     /// @par Completion   `void(error_code)`: always a code: `lease_expired` before the end of the
     ///                   window, `lease_lost` when the store says so, `lease_released` after a
-    ///                   release, `client_stopped`.
+    ///                   release or of an empty lease, `client_stopped`; `operation_aborted`.
     /// @par Cancellation terminal, partial, total; nothing but the waiting ends.
     /// @par Threads      As the object. The handler runs on its associated executor, never from
     ///                   inside this call.

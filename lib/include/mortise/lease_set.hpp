@@ -82,6 +82,7 @@ public:
     /// @par Errors       as `lease::async_release`.
     /// @par Cancellation ignored.
     /// @par Threads      as `lease::async_release`.
+    /// @par Lifetimes    The leases leave the set in this call, whenever the operation begins.
     /// @par Cost         As the single releases, which are under way at the same time.
     template <class Token = asio::deferred_t>
     auto async_release(Token&& token = Token{}) {

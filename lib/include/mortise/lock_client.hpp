@@ -42,7 +42,10 @@ std::shared_ptr<client_core> core_of(const lock_client& client) noexcept;
 /// While its session is open, the heartbeat keeps the executor's context busy: `io_context::run`
 /// returns after `async_stop`, or after the client was destroyed.
 ///
-/// @par Threads   All members may be called from any thread.
+/// @par Threads   Any, for all members but assignment and destruction. A client that was moved from
+///                may only be assigned to or destroyed.
+/// @par Fork      In a child that was forked, all its leases are lost, and whatever it is asked
+///                completes with `forked`: make another client there.
 /// @par Lifetimes The client may be destroyed while operations are pending: they complete with
 ///                `client_stopped`, and its leases are lost. The store then frees what it held when
 ///                it sees the session's end: at once on the same host, else after the TTL. To have
@@ -51,7 +54,8 @@ class lock_client {
 public:
     using executor_type = asio::any_io_executor;
 
-    /// @throws error if the configuration breaks a limit of its own or of the store.
+    /// @throws error `bad_config`, `ttl_too_short` or `ttl_too_long` if the configuration breaks a
+    /// limit of its own or of the store, or there is no store.
     lock_client(
         executor_type executor, std::unique_ptr<store> impl, client_config config = client_config()
     );
@@ -122,8 +126,8 @@ public:
     ///
     /// @par Completion   `void(error_code, lease_set)`; at completion all of them were held. The
     ///                   set is empty if and only if the code is set.
-    /// @par Errors       as `async_acquire`; `lease_expired` or `lease_lost` if an early one was
-    ///                   lost while the later ones were waited for.
+    /// @par Errors       as `async_acquire`; `names_missing`; `lease_expired` or `lease_lost` if an
+    ///                   early one was lost while the later ones were waited for.
     /// @par Cancellation as `async_acquire`: on `operation_aborted` none is held or asked for.
     /// @par Threads      as `async_acquire`.
     /// @par Lifetimes    as `async_acquire`; `names` is moved.
@@ -143,11 +147,12 @@ public:
     /// page.
     ///
     /// @par Completion   `void(error_code, std::vector<lock_view>)`.
-    /// @par Errors       `client_stopped`, and the errors of the store.
-    /// @par Cancellation none: it only reads.
+    /// @par Errors       `client_stopped`, `forked`, and the errors of the store.
+    /// @par Cancellation ignored: it only reads.
     /// @par Threads      as `async_acquire`.
-    /// @par Cost         One request. With Redis it reads all that sessions hold and wait for, in
-    ///                   portions of 512: a lock that changes hands meanwhile may be missed.
+    /// @par Cost         One request. At Redis one for the names of the sessions, one or more for
+    ///                   each of them, and one for each 256 locks: a lock that changes hands
+    ///                   meanwhile may be missed.
     template <class Token = asio::deferred_t>
     auto async_list(
         std::string after, std::size_t limit, std::size_t queue_max, Token&& token = Token{}
@@ -160,8 +165,8 @@ public:
     /// one holder, and however many of its coroutines wait, it is one waiter.
     ///
     /// @par Completion   `void(error_code, std::optional<lock_view>)`.
-    /// @par Errors       `client_stopped`, and the errors of the store.
-    /// @par Cancellation none: it is one short read.
+    /// @par Errors       `client_stopped`, `forked`, and the errors of the store.
+    /// @par Cancellation ignored: it is one short read.
     /// @par Threads      as `async_acquire`.
     /// @par Cost         One request.
     template <class Token = asio::deferred_t>
@@ -176,8 +181,8 @@ public:
     /// token. The store records who did it, and `why`; see `async_breaks`.
     ///
     /// @par Completion   `void(error_code, bool)`: whether it was broken.
-    /// @par Errors       `client_stopped`, and the errors of the store.
-    /// @par Cancellation none.
+    /// @par Errors       `client_stopped`, `forked`, and the errors of the store.
+    /// @par Cancellation ignored.
     /// @par Threads      as `async_acquire`.
     /// @par Cost         One request.
     template <class Token = asio::deferred_t>
@@ -189,7 +194,7 @@ public:
     ///
     /// @par Completion   `void(error_code, bool)`: whether any was broken.
     /// @par Errors       as `async_break`.
-    /// @par Cancellation none.
+    /// @par Cancellation ignored.
     /// @par Threads      as `async_acquire`.
     /// @par Cost         One request, and one for each grant.
     template <class Token = asio::deferred_t>
@@ -200,7 +205,7 @@ public:
     ///
     /// @par Completion   `void(error_code, bool)`.
     /// @par Errors       as `async_inspect`.
-    /// @par Cancellation none: it is one short read.
+    /// @par Cancellation ignored: it is one short read.
     /// @par Threads      as `async_acquire`.
     /// @par Cost         One request.
     template <class Token = asio::deferred_t>
@@ -212,7 +217,7 @@ public:
     ///
     /// @par Completion   `void(error_code, std::optional<clock::duration>)`.
     /// @par Errors       as `async_inspect`.
-    /// @par Cancellation none: it is one short read.
+    /// @par Cancellation ignored: it is one short read.
     /// @par Threads      as `async_acquire`.
     /// @par Cost         One request.
     template <class Token = asio::deferred_t>
@@ -222,8 +227,8 @@ public:
     /// `name` is empty.
     ///
     /// @par Completion   `void(error_code, std::vector<break_record>)`.
-    /// @par Errors       `client_stopped`, and the errors of the store.
-    /// @par Cancellation none.
+    /// @par Errors       `client_stopped`, `forked`, and the errors of the store.
+    /// @par Cancellation ignored.
     /// @par Threads      as `async_acquire`.
     /// @par Cost         One request.
     template <class Token = asio::deferred_t>
@@ -264,8 +269,8 @@ public:
     /// Examines whether the conditions hold on which the store's promises depend.
     ///
     /// @par Completion   `void(error_code, std::vector<store_finding>)`.
-    /// @par Errors       `client_stopped`, and the errors of the store.
-    /// @par Cancellation none.
+    /// @par Errors       `client_stopped`, `forked`, and the errors of the store.
+    /// @par Cancellation ignored.
     /// @par Threads      as `async_acquire`.
     /// @par Cost         May take a second.
     template <class Token = asio::deferred_t>

@@ -41,7 +41,7 @@ const char* to_string(lock_event::kind kind) noexcept;
 ///
 /// @par Threads   Called on the thread where the event happens, several at a time if the client's
 ///                context has several: it must be thread-safe, must not block, and must not call
-///                the client except for members that say "any thread".
+///                the client but for `stats`, `traits` and `explain`.
 /// @par Lifetimes Not owned: it must outlive the client and its operations.
 class lock_observer {
 public:

@@ -28,15 +28,21 @@ namespace mortise {
 /// server; several hosts may be given, of which the one that takes writes is used |
 /// | `mysql://USER:PASSWORD@HOST:PORT/DATABASE` (or `mariadb:`) | for all that reach that MariaDB
 /// or MySQL server |
+/// | `zookeeper://USER:PASSWORD@HOST:PORT,HOST:PORT/ROOT` | for all that reach that ensemble |
+///
+/// Options of the SQLite store: `domain`, `checkpoint_bytes`, `busy_poll_max_us`,
+/// `allow_network_file_system`, as in `sqlite_store_config`.
 ///
 /// Options of the Redis store: `prefix`, `domain`, `min_replicas`, `allow_eviction`,
 /// `allow_unseen_restarts`, `assume_new`, `longest_ttl_ms`, `connect_max_ms`, `form` (`queue` or
-/// `single_key`), `tokens`, `client_name`, `no_evict`, `tls_name`, as in `redis_store_config`;
-/// `password_env` and `password_file` name the place of the password, instead of the URL. A URL in
-/// a message is without its password.
+/// `single_key`), `tokens`, `client_name`, `no_evict`, `busy_poll_max_us`, `tls_name`,
+/// `sentinel_user`, as in `redis_store_config`; `password_env` and `password_file` (and
+/// `sentinel_password_env`, `sentinel_password_file`) name the place of a password, instead of the
+/// URL. A URL in a message is without its password.
 ///
 /// Options of the PostgreSQL store: `schema`, `create`, `domain`, as in `postgres_store_config`,
-/// and those of `db::parse_postgres_url`. Options of the store at MariaDB and MySQL: `create`,
+/// and those of `db::parse_postgres_url`. Those of the ZooKeeper store are in
+/// `parse_zookeeper_url`. Options of the store at MariaDB and MySQL: `create`,
 /// `domain`, as in `mysql_store_config`, and those of `db::parse_mysql_url`.
 ///
 /// Characters of the path that are special in a URL (`%`, `?`, `#`, `&`, and in a login `@`, `:`,

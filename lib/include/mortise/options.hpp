@@ -37,12 +37,14 @@ struct lock_options {
     /// `milliseconds::max()` is for ever.
     std::chrono::milliseconds wait_max = std::chrono::milliseconds::max();
 
+    /// How the lock is held: alone, together with readers, or one of some permits.
     lock_mode mode = lock_mode::exclusive();
 
     /// The store frees the lock after this time, even if the session lives: the classic lease
     /// without renewal. The lease ends for good a little sooner: by the time that its grant was
     /// under way, and by `client_config::clock_drift_ppm` (10 min leave 594 s).
-    /// Such a grant is never passed on inside the process.
+    /// Such a grant is never passed on inside the process. At least 1 ms; not together with
+    /// `linger`.
     std::chrono::milliseconds hold_max = std::chrono::milliseconds::max();
 
     /// Keeps the grant for this time after the release if nobody waits, so that the next acquire of
@@ -67,12 +69,12 @@ public:
 
     /// How long the store keeps this client's grants without a heartbeat: the longest that a lock
     /// can stay blocked after its holder's host has died. One heartbeat goes out each `ttl / 3`,
-    /// whatever the number of locks.
+    /// whatever the number of locks. Each store has limits (`store_traits::ttl_min`, `ttl_max`).
     std::chrono::milliseconds ttl{5'000};
 
     /// How much the clocks of client and store may differ in rate, in parts per million of the TTL.
     /// A lease counts as held only for `ttl * (1 - drift)` after the sending of the last good
-    /// heartbeat.
+    /// heartbeat. At most 500,000.
     std::uint32_t clock_drift_ppm = 10'000;
 
     /// How long before the end of that window the holder is told to stop; zero means `ttl / 10`.
@@ -83,15 +85,16 @@ public:
     std::chrono::milliseconds release_budget{2'000};
 
     /// Coroutines of one client that want the same lock pass it on among themselves, without the
-    /// store. Once another client waits for it, they may do so this many times more, and for this
-    /// long, before the lock goes back to the store.
+    /// store. Once another client waits, they may pass it on this many times more,
     std::uint32_t turn_handoffs_max = 16;
+    /// and for at most this long; then the lock goes back to the store.
     std::chrono::milliseconds turn_time_max{20};
 
     /// Whether coroutines of one client pass a lock on among themselves at all.
     bool local_handoff = true;
 
-    /// How many acquires may wait at the same time.
+    /// How many acquires may wait at the same time, at least 1. One of several locks counts for
+    /// each lock that it asks for.
     std::size_t waiters_max = 1'000'000;
 
     /// How many leases of one lock an owner may have at the same time (`lock_options::owner`).

@@ -47,6 +47,7 @@ auto with_lock(lock_client& client, std::string name, lock_options options, Body
 
 /// The same for several locks: acquires all (`lock_client::async_acquire_all`), runs
 /// `body(lease_set)` and releases all. The body is stopped when one of them is about to be lost.
+/// All else is as above; there is one error more, `names_missing`.
 ///
 /// With g++ 12, give the vector a name before the `co_await` expression: a list in braces does not
 /// compile there (docs/compilers.md).

@@ -15,13 +15,19 @@
 #include <vector>
 
 namespace mortise::detail {
-namespace {
 
 coro::backoff_options pauses_of(const election_options& options) {
-    return {options.pause_first, options.pause_max, 2};
+    constexpr std::chrono::milliseconds longest = std::chrono::hours(24 * 365);
+    if (options.pause_first >= std::chrono::milliseconds(1) &&
+        options.pause_max >= options.pause_first && options.pause_max <= longest)
+        return {options.pause_first, options.pause_max, 2};
+    throw error(
+        errc::bad_config,
+        "pause_first = " + std::to_string(options.pause_first.count()) +
+            " ms, pause_max = " + std::to_string(options.pause_max.count()) + " ms",
+        "use at least 1 ms for the first, at least that for the largest, and at most a year"
+    );
 }
-
-}  // namespace
 
 /// A candidate from its construction to its resignation. Lives on a strand of its own, kept alive
 /// by whatever it waits for.

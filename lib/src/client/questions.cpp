@@ -37,6 +37,8 @@ asio::awaitable<result<std::optional<clock::duration>>> time_left_of(store& at, 
 // Makes one call of the store that changes nothing in this client. `call` runs on the strand.
 template <class T, class Call>
 void questions::ask(answer_handler<T> handler, Call call) {
+    if (context_.forked())  // The connection is the parent's.
+        return handler.complete(errc::forked, T());
     if (context_.ended())
         return handler.complete(errc::client_stopped, T());
     asio::dispatch(
@@ -139,6 +141,8 @@ void questions::examine(examine_handler handler) {
 }
 
 void questions::watch(lease_handler handler) {
+    if (context_.forked())
+        return handler.complete(errc::forked);
     if (context_.ended())
         return handler.complete(errc::client_stopped);
     // Begin the wait in the initiating call, or a cancellation that follows at once is missed.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mortise/election.hpp"
+#include "mortise/leader_candidate.hpp"
 #include "mortise/lock_observer.hpp"
 #include "support/print.hpp"
 #include "unit/client/client_world.hpp"
@@ -346,6 +347,29 @@ TEST(Election, WhatCanNeverSucceedEndsAtOnce) {
     world.pass(1ms);
     ASSERT_TRUE(candidate.ended);
     EXPECT_EQ(candidate.code(), errc::name_empty);
+}
+
+TEST(Election, WithPausesThatCannotBeIsRefused) {
+    client_world world;
+    lock_client alice = world.client();
+    const auto work = [](const lease&) -> asio::awaitable<void> { co_return; };
+    for (const election_options wrong :
+         {election_options{10s, 5s},
+          election_options{0ms, 5s},
+          election_options{-1ms, 5s},
+          election_options{1s, 9'000h}}) {
+        const auto refused = [](const auto& begin) {
+            try {
+                begin();
+            } catch (const error& why) {
+                EXPECT_EQ(why.code(), errc::bad_config);
+                return !why.remedy().empty();
+            }
+            return false;
+        };
+        EXPECT_TRUE(refused([&] { (void)lead(alice, "office", wrong, work); }));
+        EXPECT_TRUE(refused([&] { leader_candidate(alice, "office", wrong); }));
+    }
 }
 
 TEST(Election, AClientThatStopsEndsItForLeadersAndForThoseWhoStandBy) {

@@ -15,6 +15,9 @@ namespace detail {
 /// Whether to stand again after this failure of an election, or of a term.
 bool stands_again(const error_code& why) noexcept;
 
+/// @throws error `bad_config` if the pauses break their limits.
+coro::backoff_options pauses_of(const election_options& options);
+
 /// The clock and the timers of a client.
 std::shared_ptr<coro::time_source> time_of(const lock_client& client) noexcept;
 
@@ -46,8 +49,7 @@ private:
 
 template <class Body>
 asio::awaitable<void>
-run_election(lock_client& client, std::string name, election_options options, Body body) {
-    const coro::backoff_options bounds{options.pause_first, options.pause_max, 2};
+run_election(lock_client& client, std::string name, coro::backoff_options bounds, Body body) {
     const auto time = time_of(client);
     coro::backoff pauses(bounds, random_id::draw().low);
     for (;;) {  // ends: by the body's return, by a failure that is final, or by cancellation
@@ -77,7 +79,7 @@ template <class Body>
     lead(lock_client& client, std::string name, election_options options, Body&& body) {
         coro::detail::refuse_owning_temporary<Body, asio::awaitable<void>>();
         return detail::run_election<std::decay_t<Body>>(
-            client, std::move(name), options, std::forward<Body>(body)
+            client, std::move(name), detail::pauses_of(options), std::forward<Body>(body)
         );
     }
 

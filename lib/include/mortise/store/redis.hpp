@@ -69,8 +69,10 @@ public:
     /// that change. Called on the client's strand; it must not block and must not throw, so keep
     /// the newest token at hand. A connection that is open keeps the login that it has.
     std::function<redis_login()> ask_login;
-    std::string sentinel_user;      ///< The same for the sentinels.
-    std::string sentinel_password;  ///< The same for the sentinels.
+    /// The user to log in as at the sentinels; empty: their `default` user.
+    std::string sentinel_user;
+    /// The password for that; empty: no login at the sentinels.
+    std::string sentinel_password;
 
     redis_form form = redis_form::queue;
 
@@ -115,7 +117,7 @@ public:
 
     /// Accept a server that does not tell which run of it answers (its access rules refuse `INFO`).
     /// A restart that forgot locks goes unnoticed there, and such a lock may have two holders for
-    /// as long as its lease is believed in. The single-key form never notices that.
+    /// as long as its lease is believed in. The single-key form never asks which run it is.
     bool allow_unseen_restarts = false;
 
     /// If the store finds nothing of itself at the server, it assumes that there never was

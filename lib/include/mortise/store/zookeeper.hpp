@@ -59,7 +59,8 @@ public:
     /// Written into a new store; an existing store keeps its own, and another one is then refused.
     std::string domain;
 
-    /// The servers' `tickTime`, or more: the deadline of a lease rests on it (docs/zookeeper.md).
+    /// The servers' `tickTime`, or more: the deadline of a lease rests on it
+    /// (docs/stores/zookeeper.md).
     std::chrono::milliseconds tick{2'000};
 
     /// How long to try to reach any of the servers.
