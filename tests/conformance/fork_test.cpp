@@ -82,7 +82,9 @@ int end_in_child(std::optional<party>& parent, lease& held) {
     wrong += held.check() == errc::forked ? 0 : 2;
     wrong += parent->list() == errc::forked ? 0 : 4;
     wrong += parent->watch() == errc::forked ? 0 : 8;
-    held = lease();
+    lease copy = std::move(held);
+    wrong += parent->release(copy) == errc::forked ? 0 : 16;
+    copy = lease();
     parent.reset();
     return wrong;
 }

@@ -142,9 +142,9 @@ inline boost::system::error_condition make_error_condition(condition c) noexcept
 
 /// A code together with the value that caused it and with the remedy.
 ///
-/// Thrown by `open_store`, by the `make_` and `parse_` functions of stores, by the constructor of
-/// `lock_client` and by `with_lock`; returned by `check_name`, `check_options` and `check_config`.
-/// `async_` operations give the bare code.
+/// Thrown by `open_store`, by the `make_` and `parse_` functions of stores, by the constructors of
+/// `lock_client` and `leader_candidate`, by `with_lock` and `lead`; returned by `check_name`,
+/// `check_options` and `check_config`. `async_` operations give the bare code.
 ///
 /// `what()` reads "message: value; remedy".
 class error : public boost::system::system_error {

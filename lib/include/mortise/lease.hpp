@@ -112,9 +112,10 @@ public:
     /// Releases the lock and waits until the store has acknowledged it.
     ///
     /// @par Completion   `void(error_code)`. Afterwards the lease is `released` whatever the code.
-    /// @par Errors       the code of `check()` if it was not held; `lease_lost` if the store had
-    ///                   given the lock away before; `outcome_unknown` if the store did not answer
-    ///                   within `release_budget`: the release is then still tried later.
+    /// @par Errors       the code of `check()` if it was lost or released, or in a forked child;
+    ///                   `lease_lost` if the store had given the lock away before;
+    ///                   `outcome_unknown` if the store did not answer within `release_budget`: the
+    ///                   release is then still tried later.
     /// @par Cancellation ignored: a release is never left half done.
     /// @par Threads      As the object. The handler runs on its associated executor, never from
     ///                   inside this call.

@@ -54,8 +54,9 @@ class lock_client {
 public:
     using executor_type = asio::any_io_executor;
 
-    /// @throws error `bad_config`, `ttl_too_short` or `ttl_too_long` if the configuration breaks a
-    /// limit of its own or of the store, or there is no store.
+    /// @throws error `bad_config`, `ttl_too_short`, `ttl_too_long`, `duration_negative` or
+    /// `duration_too_long` if the configuration breaks a limit of its own or of the store, or there
+    /// is no store.
     lock_client(
         executor_type executor, std::unique_ptr<store> impl, client_config config = client_config()
     );

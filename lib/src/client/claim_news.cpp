@@ -99,9 +99,9 @@ void claims::session_lost() {
 // grant there goes back to the session that asks for its lock.
 void claims::missing(const claim_ptr& claim) {
     unproved_.erase(claim->id);
-    if (claim->behind)
-        claim->fsm.stop(not_asked());
-    const action next = claim->fsm.missing();
+    action next = claim->fsm.missing();
+    if (claim->behind && next == action::send_request)
+        next = claim->fsm.refused(not_asked());  // Nothing was sent yet.
     if (next != action::send_request || own_.number == context_.number_of(claim->lock_name()))
         return drive(claim, next);
     asking_.erase(claim->id);

@@ -126,6 +126,8 @@ void local_locks::cancel(local_waiter& waiter, error_code why) {
 }
 
 void local_locks::release(const std::shared_ptr<held_grant>& held, release_handler handler) {
+    if (context_.forked())  // The mutex may be locked for ever, and the connection is the parent's.
+        return handler.complete(errc::forked);
     if (!held->take_for_release()) {
         table_.let_go(*held);
         handler.complete(held->check());

@@ -251,6 +251,25 @@ TEST_F(AcquireAll, WhoseSessionIsLostMeanwhileHoldsNothingBehindWhatItWaitsFor) 
 }
 
 // The answer came too late to be believed, and the session is gone.
+// The store has forgotten the request that waits, say by a restart.
+TEST_F(AcquireAll, WhoseLastRequestIsMissingAsksAnew) {
+    lease taken = world_.acquire(bob_, "b");
+    outcome all;
+    ask(all, {"a", "b"});
+    const auto asked = alice_.stats().requests;
+    line_->edit_look = [](session_view& view) {
+        std::erase_if(view.entries, [](const session_entry& each) { return each.name == "b"; });
+    };
+    tell(store_event::kind::look_again, {});
+    settle();
+    line_->edit_look = nullptr;
+    EXPECT_EQ(alice_.stats().requests, asked + 1);
+    EXPECT_FALSE(all.done);
+    taken = lease();
+    ASSERT_TRUE(world_.run_until([&] { return all.done; }));
+    expect_held(all, 2);
+}
+
 TEST_F(AcquireAll, WhoseGrantsAreDoubtfulHoldsNothingBehindWhatItWaitsFor) {
     outcome all;
     acquire_outcome next;

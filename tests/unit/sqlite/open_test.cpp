@@ -202,6 +202,11 @@ TEST(SqliteOpen, RefusesToMakeFilesOfAnotherUserAsRoot) {
     EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
     EXPECT_TRUE(opens_as_user());
 
+    auto deeper = folder.config();
+    deeper.path = folder.path() / "new" / "locks.db";
+    expect_refused(deeper, errc::not_writable, folder.path().string(), remedy);
+    EXPECT_FALSE(std::filesystem::exists(folder.path() / "new"));
+
     std::filesystem::remove_all(folder.side());
     expect_refused(folder.config(), errc::not_writable, folder.database().string(), remedy);
     EXPECT_FALSE(std::filesystem::exists(folder.side()));

@@ -374,9 +374,10 @@ TEST(ZooKeeperStore, AReaderBehindOneThatHasStoppedIsGrantedWhenAWriterWithdraws
     rooted place("withdrawn");
     const auto task = [&](lock_client& locks) -> asio::awaitable<void> {
         lock_client bob = client_at(co_await asio::this_coro::executor, place);
+        lock_client carol = client_at(co_await asio::this_coro::executor, place);
         lock_options reading;
         reading.mode = lock_mode::shared();
-        lease own = co_await locks.async_acquire("door", reading);
+        lease own = co_await carol.async_acquire("door", reading);
         bool withdrawn = false;
         asio::cancellation_signal stop;
         locks.async_acquire(
@@ -400,6 +401,7 @@ TEST(ZooKeeperStore, AReaderBehindOneThatHasStoppedIsGrantedWhenAWriterWithdraws
         co_await bob.async_stop();
         EXPECT_FALSE(place.tree.erase(stopped.at(0)));
         co_await own.async_release();
+        co_await carol.async_stop();
     };
     with_client(place.url(), task, 30s);
 }

@@ -91,6 +91,7 @@ void store_files::make_folder() {
     std::error_code ignored;
     if (std::filesystem::exists(folder, ignored))
         return;
+    refuse_to_make_as_root(folder.parent_path().string());
     if (::mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST)
         return follow_links();
     if (errno != ENOENT)

@@ -63,7 +63,7 @@ asio::awaitable<result<bool>> zookeeper_locks::leave(std::string name, request_i
 // Deletes the node. An exclusive holder writes it in the same step, unless nobody is known to stand
 // behind it: for whoever does, the change is the grant, and the deletion alone a reason to look.
 // Those behind it that can hold the lock together are granted by this session: the first of them
-// may have stopped, and nobody else hears of the deletion.
+// may have stopped, and nobody else hears of the deletion. Who waited does not know who came since.
 asio::awaitable<result<bool>> zookeeper_locks::pass_on(const std::string& name, request_id id) {
     const auto* const mine = find(name, id);
     const auto* const lock = find_lock(name);
@@ -72,9 +72,11 @@ asio::awaitable<result<bool>> zookeeper_locks::pass_on(const std::string& name, 
     const auto& nodes = lock->seen.nodes();
     const auto behind = lock->seen.place_of(mine->node) + 1;
     const bool plain = mine->mode == lock_mode::exclusive();
+    const bool waited = !mine->granted && !mine->asking && mine->mode != lock_mode::shared();
     const bool before_others =
         behind < nodes.size() && nodes[behind].mode != lock_mode::exclusive();
-    if (before_others || (mine->granted && !plain && lock->seen.anybody_waits())) {
+    const bool shares = mine->granted && !plain;
+    if (shares ? lock->seen.anybody_waits() : before_others || waited) {
         auto advancing = advance(name, mine->node);
         co_return co_await std::move(advancing);
     }
