@@ -101,10 +101,11 @@ std::size_t local_locks::acquire_in_order(
     queue_work work;
     start(names.front(), make_waiter(options, true, then(0)), work);
     const auto asks = [](const auto& each) { return each.type == strand_task::kind::ask; };
-    const bool first_is_asked_for = !work.tasks.empty() && asks(work.tasks.front());
+    const bool together = names.size() > 1 && !work.tasks.empty() && asks(work.tasks.front()) &&
+                          context_.traits().request_in_order;
+    const std::size_t most = together ? std::min(names.size(), together_max) : 1;
     std::size_t count = 1;
-    while (first_is_asked_for && context_.traits().request_in_order && count < names.size() &&
-           count < together_max && !check_name(names[count])) {
+    while (count < most && !check_name(names[count])) {
         const auto waiter = make_waiter(options, true, then(count));
         waiter->listen();
         if (!table_.acquire_behind(names[count], waiter, work)) {
