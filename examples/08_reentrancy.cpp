@@ -8,6 +8,7 @@
 //     without an owner: busy
 //     5 visits cost 1 requests
 //     lets go after 2 parts, for somebody waits
+//     extended: still held
 //     after hold_max: over
 
 #include "mortise/coro/task_scope.hpp"
@@ -85,9 +86,13 @@ asio::awaitable<void> work_in_parts(lock_client& locks, lock_client& other) {
     co_await tasks.join();
 }
 
-// The classic lease: it ends after `hold_max`, even if its holder is alive.
+// The classic lease: it ends after `hold_max`, even if its holder is alive. Who needs longer says
+// so, or that less will do.
 asio::awaitable<void> stay_too_long(lock_client& locks) {
-    auto held = co_await locks.async_acquire("desk", {.hold_max = 100ms});
+    auto held = co_await locks.async_acquire("desk", {.hold_max = 10min});
+    co_await held.async_extend(1h);
+    std::cout << "extended: " << (held.held() ? "still held" : "over") << '\n';
+    co_await held.async_extend(100ms);
     co_await pause(150ms);
     const bool over = held.check() == mortise::condition::not_held;
     std::cout << "after hold_max: " << (over ? "over" : "still held") << '\n';

@@ -95,13 +95,13 @@ verb_release() {
 verb_tsan() {
     need_for_tests "${to_tsan[@]}"
     configure tsan
-    build tsan unit_tests conformance_tests txn_tests txn_http_tests outbox_tests \
+    build tsan unit_tests conformance_tests cluster_tests txn_tests txn_http_tests outbox_tests \
         postgres_tests mysql_tests zookeeper_tests
     # Tests fork children that use threads, as a case no longer has a process of its own.
     local options="halt_on_error=1:second_deadlock_stack=1:die_after_fork=0"
     options+=":suppressions=$root/tests/tsan.supp"
     export TSAN_OPTIONS="$options${TSAN_OPTIONS:+:$TSAN_OPTIONS}"
-    run_ctest tsan -L 'unit|conformance|txn|outbox|^postgres$|^mysql$|^zookeeper$' "$@"
+    run_ctest tsan -L 'unit|conformance|^cluster$|txn|outbox|^postgres$|^mysql$|^zookeeper$' "$@"
 }
 
 verb_sim() {

@@ -10,9 +10,9 @@ inline constexpr const char* summary = "Distributed locks from the command line.
 
 inline constexpr const char* store =
     "Where the locks live: sqlite:PATH on this host; redis://HOST:PORT, "
-    "postgresql://HOST/DATABASE, mysql://HOST/DATABASE or zookeeper://HOST,HOST,HOST "
-    "for many hosts. Default: "
-    "locks.db in $XDG_STATE_HOME/mortise, else in ~/.local/state/mortise";
+    "redlock://HOST,HOST,HOST, postgresql://HOST/DATABASE, mysql://HOST/DATABASE or "
+    "zookeeper://HOST,HOST,HOST for many hosts. Default: locks.db in $XDG_STATE_HOME/mortise, else "
+    "in ~/.local/state/mortise";
 
 inline constexpr const char* footer = R"(
 Examples:

@@ -4,6 +4,8 @@
 #include "chaos/cli_process.hpp"
 #include "support/built_program.hpp"
 #include "support/redis_server.hpp"
+#include "support/redis_user.hpp"
+#include "support/redlock_servers.hpp"
 #include "support/sql_store_server.hpp"
 
 #include <boost/json/parse.hpp>
@@ -13,6 +15,9 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstddef>
+#include <future>
+#include <memory>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -134,6 +139,35 @@ TEST_F(FlashSale, SellsAtAGivenRedisServer) {
     cli_process sale = start({"--store", "redis://" + server.address() + "/?assume_new=1"});
     expect_exact(sale);
     EXPECT_TRUE(server.runs());
+}
+
+// One is stopped and lets time pass, the other one dies and forgets everything.
+TEST_F(FlashSale, SellsAtFiveRedisServersOfWhichTwoAlwaysFail) {
+    redlock_servers servers(5);
+    std::string url = "redlock://";
+    for (std::size_t index = 0; index < servers.size(); ++index)
+        url += (index == 0 ? "" : ",") + servers.at(index).address();
+    {
+        // Makes the store: all nodes must be there once.
+        auto config = servers.config();
+        config.longest_ttl = 5s;
+        redis_user first(make_redlock_store(config), client_config());
+        ASSERT_FALSE(first.acquire("door").code);
+    }
+    cli_process sale = start({"--store", url + "?longest_ttl_ms=5000"});
+    std::promise<void> over;
+    auto ended = over.get_future();
+    auto shaking = std::async(std::launch::async, [&servers, &ended] {
+        while (ended.wait_for(400ms) == std::future_status::timeout) {
+            servers.at(3).suspend();
+            servers.at(4).kill();
+            ended.wait_for(400ms);
+            servers.at(4).start(redis_server::data::lost);
+            servers.at(3).resume();
+        }
+    });
+    const std::shared_ptr<void> end(nullptr, [&over](void*) { over.set_value(); });
+    expect_exact(sale);
 }
 
 #ifdef MORTISE_STORE_AT_POSTGRES

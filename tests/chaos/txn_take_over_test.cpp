@@ -12,7 +12,10 @@
 
 #include <gtest/gtest.h>
 
+#include <fcntl.h>
 #include <sqlite3.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -62,7 +65,7 @@ protected:
         for (;;) {
             program.suspend();
             if (can_be_written("log.db") && can_be_written("here.db") &&
-                can_be_written("there.db") && can_be_written("locks.db"))
+                can_be_written("there.db") && can_be_written("locks.db") && can_be_opened())
                 return;
             program.resume();
         }
@@ -74,6 +77,21 @@ protected:
         if (::sqlite3_exec(on.handle(), "BEGIN IMMEDIATE", nullptr, nullptr, nullptr) != SQLITE_OK)
             return false;
         return ::sqlite3_exec(on.handle(), "ROLLBACK", nullptr, nullptr, nullptr) == SQLITE_OK;
+    }
+
+    // Who makes or replaces files beside a database has its folder locked meanwhile.
+    bool can_be_opened() const {
+        for (const auto& each : std::filesystem::recursive_directory_iterator(folder_.path())) {
+            if (each.path().filename() != "lock")
+                continue;
+            const int file = ::open(each.path().c_str(), O_RDWR | O_CLOEXEC);
+            const bool is_free = file < 0 || ::flock(file, LOCK_EX | LOCK_NB) == 0;
+            if (file >= 0)
+                ::close(file);
+            if (!is_free)
+                return false;
+        }
+        return true;
     }
 
     void expect_settled() {

@@ -131,6 +131,37 @@ TEST_P(LockConformanceHoldMax, AGrantThatEndsByItselfFreesTheLockAndItsHolderKno
     EXPECT_EQ(h().residue(), 0u);
 }
 
+TEST_P(LockConformanceExtend, ALeaseLastsAsLongAsItIsExtended) {
+    h().run([](store_harness& harness) -> asio::awaitable<void> {
+        lock_client alice = make_client(harness);
+        lock_client bob = make_client(harness);
+        lock_options brief;
+        brief.hold_max = 500ms;
+        lease held = co_await alice.async_acquire("door", brief);
+        const auto first_end = held.valid_until();
+        co_await held.async_extend(1h);
+        EXPECT_GT(held.valid_until(), first_end);
+        attempt next;
+        co_await begin(bob, "door", {.wait_max = 60s}, next);
+        co_await queued(alice, "door", 1, harness);
+        co_await harness.time()->async_wait_until(first_end + 200ms);
+        EXPECT_EQ(held.state(), lease_state::held);
+        EXPECT_FALSE(next.done);
+        co_await held.async_extend(200ms);
+        const auto sure_until = held.valid_until();
+        co_await until(harness, [&] { return next.done; });
+        EXPECT_FALSE(next.code) << next.code.message();
+        EXPECT_GE(harness.time()->now(), sure_until);
+        EXPECT_FALSE(held.held()) << "its holder knows before";
+        co_await until(harness, [&] { return held.state() == lease_state::lost; });
+        EXPECT_EQ(held.check(), errc::lease_expired);
+        EXPECT_EQ(std::get<0>(co_await held.async_extend(1h, coded)), errc::lease_expired);
+        co_await alice.async_stop();
+        co_await bob.async_stop();
+    }(h()));
+    EXPECT_EQ(h().residue(), 0u);
+}
+
 TEST_P(LockConformance, ALingeringGrantIsGivenUpForAnotherClient) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         lock_client alice = make_client(harness);

@@ -30,6 +30,7 @@ TEST_P(LockConformance, OfManyNamesThatWereUsedNothingIsLeft) {
     const std::size_t names = amount("MORTISE_RESIDUE_NAMES", 5'000, h().many_names());
     client_config config = config_of(h());
     config.ttl = std::chrono::seconds(30);
+    h().expect_ttl(config.ttl);
     lock_client alice(h().executor(), h().make_store(), config);
     for (const std::string& name : h().names_at_servers())
         h().run(use_name(alice, name));

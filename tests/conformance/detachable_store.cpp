@@ -90,6 +90,16 @@ public:
         co_return reply;
     }
 
+    asio::awaitable<result<std::chrono::milliseconds>>
+    extend(grant held, std::chrono::milliseconds hold_max) override {
+        if (line_->cut)
+            co_return errc::store_unavailable;
+        auto reply = co_await inner_->extend(std::move(held), hold_max);
+        if (line_->loses_this_reply())
+            co_return errc::outcome_unknown;
+        co_return reply;
+    }
+
     asio::awaitable<result<heartbeat>> beat(proof_number number) override {
         if (line_->cut)
             co_return errc::store_unavailable;

@@ -86,7 +86,8 @@ int end_in_child(std::optional<party>& parent, lease& held) {
     auto& locks = parent->locks();
     wrong += is_forked([&](auto done) { locks.async_list("", 1, 1, std::move(done)); }) ? 0 : 4;
     wrong += is_forked([&](auto done) { locks.async_watch(std::move(done)); }) ? 0 : 8;
-    wrong += is_forked([&](auto done) { held.async_release(std::move(done)); }) ? 0 : 16;
+    wrong += is_forked([&](auto done) { held.async_extend(1s, std::move(done)); }) ? 0 : 16;
+    wrong += is_forked([&](auto done) { held.async_release(std::move(done)); }) ? 0 : 32;
     parent.reset();
     return wrong;
 }

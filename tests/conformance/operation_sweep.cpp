@@ -87,7 +87,7 @@ bool OperationSweep::slow() const {
 std::size_t OperationSweep::next_step(std::size_t step, std::size_t sweep) {
     if (h().steps_are_cheap())
         return step + 1;
-    const std::size_t stride = amount("MORTISE_SWEEP_STRIDE", 8, 1);
+    const std::size_t stride = amount("MORTISE_SWEEP_STRIDE", 8, 1) * h().cost_of_a_step();
     return step == 0 ? 1 + sweep % stride : step + stride;
 }
 

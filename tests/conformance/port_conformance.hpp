@@ -46,6 +46,7 @@ MORTISE_PART(StorePortDeath, StorePort, of.sees_death)
 MORTISE_PART(StorePortExclusive, StorePort, !of.traits.shared)
 MORTISE_PART(StorePortFair, StorePort, of.traits.fair)
 MORTISE_PART(StorePortHoldMax, StorePort, of.traits.hold_max)
+MORTISE_PART(StorePortExtend, StorePort, of.traits.extend)
 MORTISE_PART(StorePortLostReply, StorePort, of.loses_replies)
 MORTISE_PART(StorePortLongTtl, StorePort, of.simulates_time&& of.traits.sessions)
 MORTISE_PART(StorePortModes, StorePort, of.traits.shared&& of.traits.permits)
@@ -58,6 +59,7 @@ MORTISE_PART(StorePortWaiters, StorePort, of.traits.sessions&& of.traits.waiters
 MORTISE_PART(LockConformanceBreaks, LockConformance, of.traits.records&& of.traits.permits)
 MORTISE_PART(LockConformanceFair, LockConformance, of.traits.fair)
 MORTISE_PART(LockConformanceHoldMax, LockConformance, of.traits.hold_max)
+MORTISE_PART(LockConformanceExtend, LockConformance, of.traits.extend)
 MORTISE_PART(LockConformanceNoRecords, LockConformance, !of.traits.records)
 MORTISE_PART(LockConformancePermits, LockConformance, of.traits.permits)
 MORTISE_PART(LockConformanceRecords, LockConformance, of.traits.records)
@@ -148,6 +150,7 @@ std::vector<harness_factory> harnesses_for() {
     MORTISE_SUITE(Name, StorePortExclusive, Harness)                                               \
     MORTISE_SUITE(Name, StorePortFair, Harness)                                                    \
     MORTISE_SUITE(Name, StorePortHoldMax, Harness)                                                 \
+    MORTISE_SUITE(Name, StorePortExtend, Harness)                                                  \
     MORTISE_SUITE(Name, StorePortLongTtl, Harness)                                                 \
     MORTISE_SUITE(Name, StorePortLostChange, Harness)                                              \
     MORTISE_SUITE(Name, StorePortLostPush, Harness)                                                \
@@ -174,6 +177,7 @@ std::vector<harness_factory> harnesses_for() {
     MORTISE_SUITE(Name, LockConformanceBreaks, Harness)                                            \
     MORTISE_SUITE(Name, LockConformanceFair, Harness)                                              \
     MORTISE_SUITE(Name, LockConformanceHoldMax, Harness)                                           \
+    MORTISE_SUITE(Name, LockConformanceExtend, Harness)                                            \
     MORTISE_SUITE(Name, LockConformanceNoRecords, Harness)                                         \
     MORTISE_SUITE(Name, LockConformancePermits, Harness)                                           \
     MORTISE_SUITE(Name, LockConformanceRecords, Harness)                                           \

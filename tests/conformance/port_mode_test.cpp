@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 // Modes, ends and contention, as a store shows them at its port.
 #include "conformance/port_conformance.hpp"
+#include "mortise/options.hpp"
 
 #include <boost/asio/awaitable.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
+#include <vector>
 
 namespace mortise::test {
 namespace {
@@ -13,6 +16,8 @@ namespace {
 using kind = answer::kind;
 using std::chrono::milliseconds;
 using told_kind = store_event::kind;
+
+constexpr auto endless = milliseconds::max();
 
 constexpr peer::manner sharing{lock_mode::shared(), milliseconds::max(), true};
 
@@ -213,6 +218,149 @@ TEST_P(StorePortHoldMax, TheNearestOfSeveralEndsCounts) {
         // A session's own grants do not set its next deadline.
         const auto own = *(co_await alice.port().beat(0))->next_deadline;
         EXPECT_GT(own + harness.lateness(delay), ttl / 2);
+    }(h()));
+}
+
+TEST_P(StorePortExtend, AnExtendedGrantOutlivesItsFirstEnd) {
+    h().run([](store_harness& harness) -> asio::awaitable<void> {
+        peer alice(harness);
+        peer bob(harness);
+        co_await alice.open();
+        co_await bob.open();
+        const milliseconds limit = harness.ttl() / 4;
+        const peer::manner brief{lock_mode::exclusive(), limit, true};
+        const grant held = co_await alice.hold_for("door", brief);
+        const auto kept = co_await alice.port().extend(held, std::chrono::hours(1));
+        EXPECT_GE(kept.value(), std::chrono::hours(1));
+        EXPECT_LT(kept.value(), std::chrono::hours(2)) << "counted from the grant";
+        const auto view = co_await alice.port().look(0);
+        EXPECT_EQ(view->entries.at(0).hold_max, *kept);
+        co_await bob.ask("door");
+        const request_id waits = bob.last_id();
+        EXPECT_FALSE(
+            co_await beats_until_told(harness, bob, told_kind::granted, waits, limit + limit / 2)
+        );
+        EXPECT_TRUE(co_await alice.port().beat(0));
+        EXPECT_TRUE(*co_await alice.port().release(held));
+        EXPECT_TRUE(co_await bob.hears(told_kind::granted, waits));
+    }(h()));
+}
+
+TEST_P(StorePortExtend, AShortenedGrantEndsSooner) {
+    h().run([](store_harness& harness) -> asio::awaitable<void> {
+        peer alice(harness);
+        peer bob(harness);
+        co_await alice.open();
+        co_await bob.open();
+        const milliseconds limit = harness.ttl() / 4;
+        const peer::manner hour{lock_mode::exclusive(), std::chrono::hours(1), true};
+        const grant held = co_await alice.hold_for("door", hour);
+        co_await bob.ask("door");
+        const request_id waits = bob.last_id();
+        const auto start = harness.time()->now();
+        const auto kept = co_await alice.port().extend(held, limit);
+        EXPECT_GE(kept.value(), limit);
+        EXPECT_LE((co_await bob.port().beat(0))->next_deadline, limit + milliseconds(1));
+        EXPECT_TRUE(
+            co_await beats_until_told(harness, bob, told_kind::granted, waits, harness.ttl())
+        );
+        EXPECT_GE(harness.time()->now() - start, limit);
+        EXPECT_GT(bob.heard_token().value, held.token.value);
+        const auto late = co_await alice.port().extend(held, limit);
+        EXPECT_EQ(late.error(), errc::lease_lost);
+    }(h()));
+}
+
+TEST_P(StorePortExtend, TheEndCanBeTakenAwayAndGivenBack) {
+    h().run([](store_harness& harness) -> asio::awaitable<void> {
+        peer alice(harness);
+        peer bob(harness);
+        co_await alice.open();
+        co_await bob.open();
+        const milliseconds limit = harness.ttl() / 4;
+        const peer::manner brief{lock_mode::exclusive(), limit, true};
+        const grant held = co_await alice.hold_for("door", brief);
+        EXPECT_EQ((co_await alice.port().extend(held, milliseconds::max())).value(), endless);
+        const auto view = co_await alice.port().look(0);
+        EXPECT_EQ(view->entries.at(0).hold_max, endless);
+        co_await bob.ask("door");
+        const request_id waits = bob.last_id();
+        EXPECT_FALSE(
+            co_await beats_until_told(harness, bob, told_kind::granted, waits, limit + limit / 2)
+        );
+        EXPECT_TRUE(co_await alice.port().beat(0));
+        EXPECT_GE((co_await alice.port().extend(held, limit)).value(), limit * 2);
+        EXPECT_TRUE(
+            co_await beats_until_told(harness, bob, told_kind::granted, waits, harness.ttl())
+        );
+    }(h()));
+}
+
+TEST_P(StorePortExtend, TheLongestTimeIsNotTooLong) {
+    h().run([](store_harness& harness) -> asio::awaitable<void> {
+        peer alice(harness);
+        peer bob(harness);
+        co_await alice.open();
+        co_await bob.open();
+        const peer::manner hour{lock_mode::exclusive(), std::chrono::hours(1), true};
+        const grant held = co_await alice.hold_for("door", hour);
+        co_await harness.time()->async_wait_until(harness.time()->now() + milliseconds(5));
+        const auto kept = co_await alice.port().extend(held, duration_max);
+        EXPECT_GT(kept.value(), duration_max);
+        const auto view = co_await alice.port().look(0);
+        EXPECT_EQ(view->entries.at(0).hold_max, *kept);
+        const auto seen = co_await bob.port().inspect("door", 1);
+        EXPECT_EQ((*seen)->holders.size(), 1u);
+        EXPECT_EQ((co_await bob.ask("door", false))->type, kind::refused);
+        EXPECT_TRUE(co_await alice.port().beat(0));
+        EXPECT_TRUE(*co_await alice.port().release(held));
+        EXPECT_EQ((co_await bob.ask("door", false))->type, kind::granted);
+    }(h()));
+}
+
+TEST_P(StorePortExtend, NothingButTheGrantIsExtended) {
+    h().run([](store_harness& harness) -> asio::awaitable<void> {
+        peer alice(harness);
+        peer bob(harness);
+        co_await alice.open();
+        co_await bob.open();
+        const peer::manner hour{lock_mode::exclusive(), std::chrono::hours(1), true};
+        const grant held = co_await alice.hold_for("door", hour);
+        co_await bob.ask_for("door", hour);
+        grant waiting = held;
+        waiting.id = bob.last_id();
+        EXPECT_EQ((co_await bob.port().extend(waiting, milliseconds(9))).error(), errc::lease_lost);
+        EXPECT_EQ((co_await bob.port().extend(held, milliseconds(9))).error(), errc::lease_lost);
+        grant other = held;
+        other.token.value += std::uint64_t{1} << fencing_token::sequence_bits;
+        EXPECT_EQ((co_await alice.port().extend(other, milliseconds(9))).error(), errc::lease_lost);
+        EXPECT_TRUE(*co_await alice.port().release(held));
+        EXPECT_EQ((co_await alice.port().extend(held, milliseconds(9))).error(), errc::lease_lost);
+    }(h()));
+}
+
+TEST_P(StorePortExtend, OneOfManyHoldersIsExtended) {
+    h().run([](store_harness& harness) -> asio::awaitable<void> {
+        constexpr std::uint32_t many = 30;
+        peer alice(harness);
+        peer bob(harness);
+        co_await alice.open();
+        co_await bob.open();
+        const peer::manner hour{lock_mode::permits(many), std::chrono::hours(1), true};
+        std::vector<grant> held;
+        for (std::uint32_t i = 0; i < many; ++i)
+            held.push_back(co_await alice.hold_for("pool", hour));
+        co_await bob.ask_for("pool", hour);
+        const request_id waits = bob.last_id();
+        const milliseconds limit = harness.ttl() / 4;
+        EXPECT_GE((co_await alice.port().extend(held[7], limit)).value(), limit);
+        EXPECT_TRUE(
+            co_await beats_until_told(harness, bob, told_kind::granted, waits, harness.ttl())
+        );
+        EXPECT_EQ(bob.last_heard().slot, 8u);
+        EXPECT_TRUE(co_await alice.port().beat(0));
+        EXPECT_EQ((co_await alice.port().extend(held[7], limit)).error(), errc::lease_lost);
+        EXPECT_GE((co_await alice.port().extend(held[8], limit)).value(), limit);
     }(h()));
 }
 

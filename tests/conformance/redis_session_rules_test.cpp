@@ -99,6 +99,8 @@ public:
                  "",
                  "1",
                  std::to_string(longest.count()),
+                 "1",
+                 "",
                  "1"});
         ASSERT_FALSE(reply.items.empty());
         opened_ = true;
@@ -115,6 +117,32 @@ public:
         EXPECT_EQ(microseconds(std::stoll(reply.items[3].text)), left_of_quarantine());
         compare_deadlines();
     }
+
+    void end(const std::string& session) {
+        const auto text = run(redis_script::end, keys_.rules(session), {}).text;
+        EXPECT_EQ(text, known_.contains(session) ? "o" : "n");
+        bury(session);
+        known_.erase(session);
+    }
+
+    void restart() {
+        server_.restart();
+        connect();
+        restarted_ = opened_;
+    }
+
+    void break_all(const std::string& name, const std::string& base) {
+        auto keys = keys_.rules({});
+        keys_.add_lock(keys, name);
+        for (const char* const each : {"n", "b", "id"})
+            keys.push_back(keys_.of(each));
+        EXPECT_EQ(
+            run(redis_script::break_, keys, {base, "0", "anna", "a test", "3", "10"}).number, 1
+        );
+    }
+
+    /// A lock as the server has it: who holds it, a bar, who waits.
+    std::string lock(const std::string& name) { return ask({"GET", keys_.lock(name)}); }
 
     std::size_t refused = 0;
     std::size_t begun = 0;
@@ -224,6 +252,7 @@ private:
         for (const auto& [id, name] : asked_[session]) {
             auto keys = keys_.rules(session);
             keys_.add_lock(keys, name);
+            keys.push_back(keys_.of("id"));
             EXPECT_EQ(run(redis_script::expel, keys, {std::to_string(id)}).text, "o");
         }
         asked_.erase(session);
@@ -244,23 +273,10 @@ private:
         EXPECT_EQ(text, may_act(session, generation) ? "o" : "l");
     }
 
-    void end(const std::string& session) {
-        const auto text = run(redis_script::end, keys_.rules(session), {}).text;
-        EXPECT_EQ(text, known_.contains(session) ? "o" : "n");
-        bury(session);
-        known_.erase(session);
-    }
-
     void pass() { now_us_ += 1 + random_.pick(random_.pick(2) == 0 ? 100'000 : 1'500'000); }
 
     // Deadlines that were written before lie too far ahead then.
     void set_back() { now_us_ -= 10'000'000; }
-
-    void restart() {
-        server_.restart();
-        connect();
-        restarted_ = opened_;
-    }
 
     // The first script that compares runs finds the restart.
     void notice_run() {
@@ -324,6 +340,27 @@ TEST(RedisSessionRules, WhoeverWasMetDeadIsNotRevivedByAClockThatIsSetBack) {
     walk.pass(milliseconds(-500));
     EXPECT_EQ(walk.request("a1", 3, "z"), "l");
     EXPECT_EQ(walk.request("b2", 2, "y")[0], 'g') << "and another lock of it";
+}
+
+// The data of a replica that was promoted may be older than its last grants.
+TEST(RedisSessionRules, WhoComesWithoutASessionAfterARestartLetsNobodyIn) {
+    for (const bool breaks : {false, true}) {
+        session_walk walk(1);
+        walk.resume("a1", 1, milliseconds(1'000));
+        walk.resume("b2", 1, milliseconds(1'000));
+        const auto granted = walk.request("a1", 1, "x");
+        ASSERT_EQ(granted[0], 'g');
+        EXPECT_NE(walk.request("b2", 1, "x")[0], 'g');
+        EXPECT_EQ(walk.lock("x").find("a1:1:"), 0u) << walk.lock("x");
+        walk.restart();
+        if (breaks)
+            walk.break_all("x", granted.substr(2, granted.find(' ', 2) - 2));
+        else
+            walk.end("a1");
+        EXPECT_EQ(walk.lock("x").find("|b2:1:"), 0u) << walk.lock("x");
+        walk.resume("b2", 2, milliseconds(1'000));
+        EXPECT_EQ(walk.quarantines, 1u);
+    }
 }
 
 TEST(RedisSessionRules, AreThoseOfTheOtherStores) {

@@ -88,6 +88,8 @@ public:
     /// Whether a step costs next to nothing: `./run test` then sweeps all steps. Others wait for
     /// `./run proof`.
     virtual bool steps_are_cheap() const { return false; }
+    /// How many times as dear as elsewhere a step is: sweeps take so many times longer strides.
+    virtual std::size_t cost_of_a_step() const { return 1; }
     /// How much later than promised something may be: the delay of the machine, in real time.
     machine_delay::milliseconds lateness(const machine_delay& since) const {
         return simulates_time() ? machine_delay::milliseconds(0) : since.so_far();
@@ -145,6 +147,8 @@ public:
     /// Whether a client ends its session itself when nothing has proved it for a TTL: its leases
     /// are lost then, unsure for a moment only.
     virtual bool gives_sessions_up() const { return false; }
+    /// How many sessions a client opens until it holds a lock: one for each proof that it needs.
+    virtual unsigned sessions_of_a_holder() const { return 1; }
 };
 
 using harness_factory = std::unique_ptr<store_harness> (*)();

@@ -38,6 +38,7 @@ enum class pushes : std::uint8_t { answers, merged_answers, hints };
 /// What a store may lack that walks otherwise ask for.
 struct walk_limits {
     bool hold_max = true;
+    bool extend = true;
     bool draws_when_contended = true;
     bool release_and_request = true;  ///< In one step.
     bool ends_at_once = true;         ///< Sessions; else others get slots meanwhile.
@@ -131,6 +132,13 @@ private:
         return "refused";
     }
 
+    // Only so far as the times of two stores agree.
+    static std::string text_of(milliseconds hold_max) {
+        if (hold_max == milliseconds::max())
+            return "";
+        return hold_max < std::chrono::hours(2) ? " for an hour" : " for two hours";
+    }
+
     static std::string text_of(store_event::kind type) {
         switch (type) {
         case store_event::kind::granted:
@@ -169,6 +177,8 @@ private:
         case 9:
             co_return co_await withdraw(who);
         case 10:
+            if (limits_.extend && random_.pick(2) == 0)
+                co_return co_await extend(who);
             co_return co_await draw(who);
         default:
             if (random_.pick(3) == 0)
@@ -312,6 +322,26 @@ private:
         }
     }
 
+    asio::awaitable<void> extend(unsigned who) {
+        for (const auto& entry : views_[who].entries) {
+            if (random_.pick(3) == 0)
+                continue;
+            grant held;
+            held.id = entry.id;
+            held.name = entry.name;
+            held.token = entry.token;
+            if (random_.pick(8) == 0)
+                held.token.value += 1u << fencing_token::sequence_bits;
+            const bool ends = random_.pick(3) != 0;
+            auto extending = peers_[who]->port().extend(
+                held, ends ? milliseconds(std::chrono::hours(2)) : milliseconds::max()
+            );
+            const auto kept = co_await std::move(extending);
+            say("extends: " + (kept ? "done" : kept.error().message()));
+            co_return;
+        }
+    }
+
     asio::awaitable<void> take(unsigned who) {
         const auto name = some_name();
         auto looking = peers_[who]->port().inspect(name, 10);
@@ -340,7 +370,8 @@ private:
             });
             for (const auto& each : view->entries)
                 say(std::to_string(each.id) + " " + each.name + " " +
-                    text_of(each.token, each.slot) + (each.contended ? " contended" : ""));
+                    text_of(each.token, each.slot) + text_of(each.hold_max) +
+                    (each.contended ? " contended" : ""));
             // A hint may be told twice.
             if (pushes_ != pushes::hints)
                 say("changes " + std::to_string(view->changes));
@@ -518,6 +549,7 @@ void expect_the_same(harness_factory make, std::uint64_t seed, wishes of) {
     walk_limits limits;
     const auto traits = other->make_store()->traits();
     limits.hold_max = traits.hold_max;
+    limits.extend = traits.extend;
     limits.release_and_request = traits.release_and_request;
     limits.draws_when_contended = other->draws_when_contended();
     limits.ends_at_once = other->ends_at_once();

@@ -35,6 +35,12 @@ void hold_set(scene& at) {
     at.hold_set();
 }
 
+void hold_mine_for_a_minute(scene& at) {
+    lock_options minute;
+    minute.hold_max = 60s;
+    at.hold_mine(minute);
+}
+
 void lend_door(scene& at) {
     at.lend("door");
 }
@@ -100,6 +106,10 @@ void be_busy(scene& at) {
 
 void release(scene& at, slot_type slot, done_function done) {
     at.mine.async_release(into(at, slot, std::move(done)));
+}
+
+void extend(scene& at, slot_type slot, done_function done) {
+    at.mine.async_extend(90s, into(at, slot, std::move(done)));
 }
 
 // Completes by a post, since such a release has no handler.
@@ -280,6 +290,7 @@ void note_needs(std::vector<swept_operation>& all) {
         {"AcquireTheLastPermit", &store_traits::permits},
         {"AcquireWithEveryOption", &store_traits::permits},
         {"Breaks", &store_traits::records},
+        {"Extend", &store_traits::extend},
         {"WaitForAChange", &store_traits::records},
         {"Watch", &store_traits::records},
         {"WatchWithASession", &store_traits::records}};
@@ -301,6 +312,7 @@ std::vector<swept_operation> on_leases() {
         {"Release", "lease::async_release", ignored, &hold_mine, &release},
         {"Drop", "lease::~lease", ignored, &hold_mine, &drop},
         {"HandOver", "lease::async_release", ignored, &hold_what_another_wants, &release},
+        {"Extend", "lease::async_extend", ignored, &hold_mine_for_a_minute, &extend},
         {"ReleaseOfSeveral", "lease_set::async_release", ignored, &hold_set, &release_set},
         {"WaitForTheLoss",
          "lease::async_wait_lost",

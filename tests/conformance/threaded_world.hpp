@@ -55,6 +55,8 @@ public:
     /// Whether nobody has or wants these locks: another client gets them at once.
     bool all_free(std::vector<std::string> names);
 
+    const store_harness& harness() const noexcept { return *harness_; }
+
 private:
     bool becomes_empty();
     /// A handler that reports to `wait` what a coroutine threw: in words, since the sanitizer

@@ -123,10 +123,10 @@ def coverage(code, text):
     return lines, reached
 
 
-def run(model, search, folder):
-    """Builds and runs one search in that folder."""
+def run(model, search, folder, level):
+    """Builds and runs one search in that folder, optimised to that level."""
     called(["spin", *search.defines(), "-a", str(model)], folder, "spin")
-    called(["cc", "-w", "-O0", f"-DMEMLIM={MEMORY_MB_MAX}", *BUILD[search.kind], "-o", "pan",
+    called(["cc", "-w", level, f"-DMEMLIM={MEMORY_MB_MAX}", *BUILD[search.kind], "-o", "pan",
             "pan.c"], folder, "the compiler")
     begin = time.monotonic()
     text = called(["./pan", f"-m{DEPTH_MAX}", *search.options()], folder, "the search")
@@ -157,7 +157,7 @@ def kept_trail(model, search, folder, keep):
 def searched(model, search, keep):
     """One search of the model as it is."""
     with tempfile.TemporaryDirectory() as folder:
-        result = run(model, search, folder)
+        result = run(model, search, folder, "-O1")  # A long search pays for its compilation.
         print(f"search {search.name:<18} {search.kind:<7} {result.states:>9,} states "
               f"{result.seconds:6.1f} s", flush=True)
         if result.found:
@@ -171,7 +171,7 @@ def tried(model, search, macro):
     """The search for a fault."""
     search = search._replace(macros=(*search.macros, macro))
     with tempfile.TemporaryDirectory() as folder:
-        result = run(model, search, folder)
+        result = run(model, search, folder, "-O0")
     print(f"fault  {macro:<26} {result.states:>9,} states {result.seconds:6.1f} s  "
           f"{result.found[:60]}", flush=True)
     if not result.found:

@@ -29,7 +29,10 @@
  *    do not know their counters. With this rule tokens are only as good as the clocks: the end of
  *    a window is all that makes votes of before the start void.
  *
- * Mirrors: nothing so far. The store of this protocol follows the model.
+ * Mirrors: redlock_ask.lua (vote), redlock_free.lua (withdraw), redlock_beat.lua (renew, counters
+ * that are forgotten below a floor), redlock_open.lua (restart, quarantine) and redlock_restore.lua
+ * (read_counter) in lib/src/store/redis/lua; lib/src/store/redlock/ballot.cpp (win),
+ * granting_sets.cpp (whose renewals count), node_group.cpp (restore).
  *
  * Abstracted: a message arrives at any later time and any number of times, or never; so an answer
  * that is lost and given again is one that comes late. A refusal has no effect: it tells a client

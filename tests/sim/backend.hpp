@@ -59,6 +59,10 @@ std::unique_ptr<backend> make_sqlite_backend(sim::world& in);
 /// memory, a replica, a busy server, forgotten scripts.
 std::unique_ptr<backend> make_redis_backend(sim::world& in);
 
+/// The Redlock store on models of three servers, which fail one at a time or together. Its faults:
+/// those of the Redis store, but for a replica.
+std::unique_ptr<backend> make_redlock_backend(sim::world& in);
+
 /// The shell of SQL stores on the model of a server, on the short ways and on the general one. Its
 /// faults: those of the lock server, and short ways that are closed.
 std::unique_ptr<backend> make_sql_backend(sim::world& in);

@@ -29,7 +29,10 @@ constexpr std::array known{
     std::pair{std::string_view("no_look_again"), planted_bug::no_look_again},
     std::pair{std::string_view("lease_without_clock"), planted_bug::lease_without_clock},
     std::pair{std::string_view("hold_max_without_drift"), planted_bug::hold_max_without_drift},
+    std::pair{std::string_view("extension_taken_for_done"), planted_bug::extension_taken_for_done},
     std::pair{std::string_view("lease_by_other_proof"), planted_bug::lease_by_other_proof},
+    std::pair{std::string_view("minority_suffices"), planted_bug::minority_suffices},
+    std::pair{std::string_view("any_node_proves"), planted_bug::any_node_proves},
     std::pair{std::string_view("gate_stands_open"), planted_bug::gate_stands_open},
 };
 

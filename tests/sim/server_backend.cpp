@@ -120,13 +120,15 @@ std::unique_ptr<backend> make_backend(std::string_view name, sim::world& in) {
         return make_sqlite_backend(in);
     if (name == "redis")
         return make_redis_backend(in);
+    if (name == "redlock")
+        return make_redlock_backend(in);
     if (name == "sql")
         return make_sql_backend(in);
     return nullptr;
 }
 
 std::vector<std::string> backend_names() {
-    return {"server", "pair", "sqlite", "redis", "sql"};
+    return {"server", "pair", "sqlite", "redis", "redlock", "sql"};
 }
 
 }  // namespace mortise::test

@@ -95,6 +95,7 @@ asio::awaitable<void> shop::once() {
         options.hold_max = milliseconds(500 + dice_.below(3'000));
     if (sometimes(0.2))
         options.linger = milliseconds(dice_.below(500));
+    leave_out_unknown(options);
     if (self_.in().listened_to()) {
         self_.in().say(
             self_.name() + " wants " + lock_name(lock) + ", hold_max " +
@@ -149,9 +150,23 @@ asio::awaitable<void> shop::acquire_one(std::string name, lock_options options) 
     count_error(failed);
     if (failed || !held)
         co_return;
-    co_await use(held, options.mode);
+    co_await use(held, options);
     if (sometimes(0.5))
         co_await held.async_release(with_code);
+}
+
+asio::awaitable<void> shop::extend(const lease& held) {
+    for (auto calls = 1 + dice_.below(3); calls != 0; --calls) {
+        const milliseconds hold(300 + dice_.below(4'000));
+        if (sometimes(0.5)) {
+            const auto code = co_await held.async_extend(hold, with_code);
+            count_error(std::get<0>(code));
+        } else {
+            held.async_extend(hold, asio::bind_executor(self_.get_executor(), [](error_code) {}));
+            co_await rest(milliseconds(20));
+        }
+    }
+    co_await rest(milliseconds(600));
 }
 
 asio::awaitable<void> shop::acquire_all() {
@@ -163,12 +178,12 @@ asio::awaitable<void> shop::acquire_all() {
     if (std::get<0>(got))
         co_return;
     lease_set held = std::move(std::get<1>(got));
-    co_await use(held.at(lock_name(0)), options.mode);
+    co_await use(held.at(lock_name(0)), options);
     co_await held.async_release(with_code);
 }
 
 asio::awaitable<void> shop::under_lock(std::string name, lock_options options) {
-    const auto body = [this, options](const lease& held) { return use(held, options.mode); };
+    const auto body = [this, options](const lease& held) { return use(held, options); };
     try {
         co_await with_lock(locks_, std::move(name), options, body);
     } catch (const boost::system::system_error& failed) {
@@ -176,8 +191,11 @@ asio::awaitable<void> shop::under_lock(std::string name, lock_options options) {
     }
 }
 
-asio::awaitable<void> shop::use(const lease& held, lock_mode mode) {
+asio::awaitable<void> shop::use(const lease& held, lock_options options) {
+    const lock_mode mode = options.mode;
     const judge::witness seen(*floor_.verdicts, self_, held, mode);
+    if (options.hold_max != milliseconds::max() && sometimes(0.5))
+        co_await extend(held);
     if (mode == lock_mode::shared()) {
         co_await rest(milliseconds(60));
         co_return;
@@ -217,16 +235,26 @@ asio::awaitable<void> shop::change_unfenced(const lease& held) {
     co_await floor_.numbers->write_unfenced(self_, key, *before + 1);
 }
 
+// Asks for nothing that the store does not do.
+void shop::leave_out_unknown(lock_options& options) const {
+    const auto traits = locks_.traits();
+    if (!traits.shared || !traits.permits)
+        options.mode = lock_mode::exclusive();
+    if (!traits.hold_max)
+        options.hold_max = milliseconds::max();
+}
+
 asio::awaitable<void> shop::last_lap() {
     for (std::size_t i = 0; i < lock_names; ++i) {
         lock_options options;
         options.mode = mode_for(i, dice_);
+        leave_out_unknown(options);
         // A late fault of the chaos may still be on its way: try again.
         for (;;) {
             auto got = co_await locks_.async_acquire(lock_name(i), options, with_code);
             if (!std::get<0>(got)) {
                 const lease held = std::move(std::get<1>(got));
-                co_await use(held, options.mode);
+                co_await use(held, options);
                 break;
             }
             count_error(std::get<0>(got));

@@ -48,10 +48,12 @@ private:
     asio::awaitable<void> work();
     asio::awaitable<void> once();
     asio::awaitable<void> acquire_one(std::string name, lock_options options);
+    asio::awaitable<void> extend(const lease& held);
     asio::awaitable<void> acquire_all();
     asio::awaitable<void> under_lock(std::string name, lock_options options);
     asio::awaitable<void> last_lap();
-    asio::awaitable<void> use(const lease& held, lock_mode mode);
+    asio::awaitable<void> use(const lease& held, lock_options options);
+    void leave_out_unknown(lock_options& options) const;
     asio::awaitable<bool> change_fenced(const lease& held);
     asio::awaitable<void> change_unfenced(const lease& held);
     asio::awaitable<void> rest(clock::duration mean);

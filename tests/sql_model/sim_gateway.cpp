@@ -19,7 +19,7 @@ store_traits sim_gateway::traits() const noexcept {
     traits.scheme = "sql";
     traits.strength = token_strength::strict;
     traits.push = traits.fair = traits.server_clock = true;
-    traits.shared = traits.permits = traits.hold_max = true;
+    traits.shared = traits.permits = traits.hold_max = traits.extend = true;
     traits.counts = false;
     traits.ttl_min = std::chrono::milliseconds(10);
     traits.ttl_max = std::chrono::hours(24);

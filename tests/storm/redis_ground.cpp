@@ -26,7 +26,7 @@ constexpr const char* names[] = {
 }  // namespace
 
 redis_ground::redis_ground(const settings& how, const asio::any_io_executor& executor)
-    : ttl_(how.ttl), proxy_(executor, server_.port()), dice_(how.seed) {
+    : ttl_(how.ttl), proxy_(executor, server_.port()), dice_(how.seed, names) {
     static_assert(std::size(names) == deeds);
 }
 
@@ -40,42 +40,41 @@ void redis_ground::shake(clock::time_point now) {
     if (now < due_)
         return;
     if (present_ == deed::count && due_ != clock::time_point()) {
-        begin(static_cast<deed>(drawn(0, deeds - 1).count()), now);
+        begin(static_cast<deed>(dice_.next()), now);
         return;
     }
     end();
-    due_ = now + drawn(200, 1'500);
+    due_ = now + dice_.between(200, 1'500);
 }
 
 void redis_ground::begin(deed fault, clock::time_point now) {
     const auto ttl = ttl_.count();
     present_ = fault;
     due_ = now;
-    ++done_.at(static_cast<std::size_t>(fault));
     switch (fault) {
     case deed::cut:
         proxy_.cut_all();
         break;
     case deed::hold_commands:
         proxy_.hold(test::redis_proxy::way::to_server);
-        due_ += drawn(50, 2 * ttl);
+        due_ += dice_.between(50, 2 * ttl);
         break;
     case deed::hold_answers:
         proxy_.hold(test::redis_proxy::way::to_client);
-        due_ += drawn(50, 2 * ttl);
+        due_ += dice_.between(50, 2 * ttl);
         break;
     case deed::throw_out:
         server_.connect().command({"CLIENT", "KILL", "SKIPME", "yes"});
         break;
     case deed::pause: {
-        const auto span = drawn(50, ttl);
+        const auto span = dice_.between(50, ttl);
         server_.connect().command({"CLIENT", "PAUSE", std::to_string(span.count())});
         due_ += span;
         break;
     }
     case deed::stop:
         server_.suspend();
-        due_ += drawn(50, 2 * ttl);
+        due_ += dice_.between(50, 2 * ttl);
         break;
     case deed::restart:
         server_.kill();
@@ -109,13 +108,6 @@ void redis_ground::settle() {
     end();
 }
 
-std::vector<std::pair<std::string, std::size_t>> redis_ground::blows() const {
-    std::vector<std::pair<std::string, std::size_t>> counts;
-    for (std::size_t i = 0; i < deeds; ++i)
-        counts.emplace_back(names[i], done_[i]);
-    return counts;
-}
-
 std::string redis_ground::residue() {
     auto server = server_.connect();
     bury_the_dead(url(0), ttl_, [&server] {
@@ -127,10 +119,6 @@ std::string redis_ground::residue() {
             left += "the key " + key + "; ";
     }
     return left;
-}
-
-milliseconds redis_ground::drawn(std::int64_t least, std::int64_t most) {
-    return milliseconds(std::uniform_int_distribution<std::int64_t>(least, most)(dice_));
 }
 
 }  // namespace mortise::storm

@@ -2,6 +2,7 @@
 #ifndef MORTISE_TESTS_STORM_REDIS_GROUND_HPP
 #define MORTISE_TESTS_STORM_REDIS_GROUND_HPP
 
+#include "storm/fault_dice.hpp"
 #include "storm/ground.hpp"
 #include "storm/settings.hpp"
 #include "support/redis_proxy.hpp"
@@ -9,10 +10,8 @@
 
 #include <boost/asio/any_io_executor.hpp>
 
-#include <array>
 #include <chrono>
 #include <cstdint>
-#include <random>
 
 namespace mortise::storm {
 
@@ -26,7 +25,9 @@ public:
     std::string url(std::size_t seat) const override;
     void shake(clock::time_point now) override;
     void settle() override;
-    std::vector<std::pair<std::string, std::size_t>> blows() const override;
+    std::vector<std::pair<std::string, std::size_t>> blows() const override {
+        return dice_.counts();
+    }
     std::string residue() override;
 
 private:
@@ -45,15 +46,13 @@ private:
 
     void begin(deed fault, clock::time_point now);
     void end();
-    std::chrono::milliseconds drawn(std::int64_t least, std::int64_t most);
 
     const std::chrono::milliseconds ttl_;
     test::redis_server server_;
     test::redis_proxy proxy_;
-    std::mt19937_64 dice_;
+    fault_dice dice_;
     deed present_ = deed::count;  ///< `count` means none.
     clock::time_point due_;
-    std::array<std::size_t, deeds> done_{};
 };
 
 }  // namespace mortise::storm

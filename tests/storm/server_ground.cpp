@@ -22,7 +22,7 @@ constexpr const char* deed_names[] = {
 }  // namespace
 
 server_ground::server_ground(const settings& how, std::unique_ptr<test::store_server> server)
-    : ttl_(how.ttl), server_(std::move(server)), dice_(how.seed) {
+    : ttl_(how.ttl), server_(std::move(server)), dice_(how.seed, deed_names) {
     static_assert(std::size(deed_names) == deeds);
 }
 
@@ -35,18 +35,17 @@ void server_ground::shake(clock::time_point now) {
         return;
     if (stopped_ || due_ == clock::time_point()) {
         settle();
-        due_ = now + drawn(200, 2'500);
+        due_ = now + dice_.between(200, 2'500);
         return;
     }
-    begin(static_cast<deed>(drawn(0, deeds - 1).count()), now);
+    begin(static_cast<deed>(dice_.next()), now);
 }
 
 void server_ground::begin(deed fault, clock::time_point now) {
-    ++done_.at(static_cast<std::size_t>(fault));
     auto& noted = events_.emplace_back();
     noted.name = deed_names[static_cast<std::size_t>(fault)];
     noted.from = now_ns();
-    due_ = now + drawn(200, 2'500);
+    due_ = now + dice_.between(200, 2'500);
     switch (fault) {
     case deed::throw_out:
         server_->end_connections();
@@ -54,7 +53,7 @@ void server_ground::begin(deed fault, clock::time_point now) {
     case deed::stop:
         server_->suspend();
         stopped_ = true;
-        due_ = now + drawn(50, 2 * ttl_.count());
+        due_ = now + dice_.between(50, 2 * ttl_.count());
         break;
     case deed::restart:
         server_->restart();
@@ -75,20 +74,9 @@ void server_ground::settle() {
     events_.back().until = now_ns();
 }
 
-std::vector<std::pair<std::string, std::size_t>> server_ground::blows() const {
-    std::vector<std::pair<std::string, std::size_t>> counts;
-    for (std::size_t i = 0; i < deeds; ++i)
-        counts.emplace_back(deed_names[i], done_[i]);
-    return counts;
-}
-
 std::string server_ground::residue() {
     bury_the_dead(url(0), ttl_, [this] { return server_->sessions(); });
     return server_->residue();
-}
-
-milliseconds server_ground::drawn(std::int64_t least, std::int64_t most) {
-    return milliseconds(std::uniform_int_distribution<std::int64_t>(least, most)(dice_));
 }
 
 }  // namespace mortise::storm

@@ -2,15 +2,14 @@
 #ifndef MORTISE_TESTS_STORM_SERVER_GROUND_HPP
 #define MORTISE_TESTS_STORM_SERVER_GROUND_HPP
 
+#include "storm/fault_dice.hpp"
 #include "storm/ground.hpp"
 #include "storm/settings.hpp"
 #include "support/store_server.hpp"
 
-#include <array>
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <random>
 #include <vector>
 
 namespace mortise::storm {
@@ -24,7 +23,9 @@ public:
     std::string url(std::size_t seat) const override;
     void shake(clock::time_point now) override;
     void settle() override;
-    std::vector<std::pair<std::string, std::size_t>> blows() const override;
+    std::vector<std::pair<std::string, std::size_t>> blows() const override {
+        return dice_.counts();
+    }
     std::vector<event> events() const override { return events_; }
     std::string residue() override;
 
@@ -39,14 +40,12 @@ private:
     static constexpr auto deeds = static_cast<std::size_t>(deed::count);
 
     void begin(deed fault, clock::time_point now);
-    std::chrono::milliseconds drawn(std::int64_t least, std::int64_t most);
 
     const std::chrono::milliseconds ttl_;
     const std::unique_ptr<test::store_server> server_;
-    std::mt19937_64 dice_;
+    fault_dice dice_;
     bool stopped_ = false;
     clock::time_point due_;
-    std::array<std::size_t, deeds> done_{};
     std::vector<event> events_;
 };
 

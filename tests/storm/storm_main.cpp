@@ -3,7 +3,9 @@
 // server) at random, and judges what they saw. The last line is JSON; a failed run prints how to
 // repeat it.
 #include "sim/bugs.hpp"
+#include "storm/cluster_ground.hpp"
 #include "storm/redis_ground.hpp"
+#include "storm/redlock_ground.hpp"
 #include "storm/report.hpp"
 #include "storm/round.hpp"
 #include "storm/server_ground.hpp"
@@ -31,6 +33,10 @@ constexpr std::chrono::seconds round_with_bug{10};  // a bug that does harm show
 std::unique_ptr<ground> make_ground(const settings& how, const asio::any_io_executor& executor) {
     if (how.store == "redis")
         return std::make_unique<redis_ground>(how, executor);
+    if (how.store == "redlock")
+        return std::make_unique<redlock_ground>(how);
+    if (how.store == "redis_cluster")
+        return std::make_unique<cluster_ground>(how);
 #ifdef MORTISE_STORE_AT_POSTGRES
     if (how.store == "postgresql")
         return std::make_unique<server_ground>(how, test::make_postgres_store_server());
@@ -80,6 +86,8 @@ int run_all(settings how, std::chrono::seconds span) {
 const std::vector<std::string> stores = {
     "sqlite",
     "redis",
+    "redlock",
+    "redis_cluster",
 #ifdef MORTISE_STORE_AT_POSTGRES
     "postgresql",
 #endif

@@ -141,6 +141,10 @@ public:
     asio::awaitable<result<token_range>> draw(grant held) override {
         return server_of(held.name).draw(held);
     }
+    asio::awaitable<result<std::chrono::milliseconds>>
+    extend(grant held, std::chrono::milliseconds hold_max) override {
+        return server_of(held.name).extend(held, hold_max);
+    }
 
     asio::awaitable<result<std::vector<lock_view>>>
     list(std::string after, std::size_t limit, std::size_t queue_max) override {

@@ -4,6 +4,7 @@
 
 #include "support/redis_proxy.hpp"
 
+#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 
@@ -44,6 +45,7 @@ public:
 
 private:
     asio::io_context context_{1};
+    asio::executor_work_guard<asio::io_context::executor_type> work_{context_.get_executor()};
     std::optional<redis_proxy> proxy_;
     std::uint16_t port_;
     std::thread thread_;
@@ -51,6 +53,7 @@ private:
 
 inline proxy_thread::~proxy_thread() {
     run([this](redis_proxy&) { proxy_.reset(); });
+    work_.reset();
     thread_.join();
 }
 

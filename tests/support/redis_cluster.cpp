@@ -85,7 +85,7 @@ redis_cluster::redis_cluster(replicas each, const redis_server::settings& more)
 }
 
 // Whether each node knows all nodes, and that all slots are served.
-bool redis_cluster::complete() {
+bool redis_cluster::complete() const {
     return std::all_of(nodes_.begin(), nodes_.end(), [this](const auto& each) {
         auto info = each->connect().command({"CLUSTER", "INFO"}).text;
         return info.find("cluster_state:ok") != std::string::npos &&
@@ -138,14 +138,36 @@ void redis_cluster::begin_to_move(const std::string& key, std::size_t to, part m
 
 void redis_cluster::end_moving(const std::string& key, std::size_t to) {
     const auto slot = slot_of(key);
-    for (std::size_t i = 0; i < primaries; ++i) {
-        if (i != to)
-            move_keys(slot, i, to, slots);
+    std::vector<std::size_t> others;
+    for (std::size_t i = 0; i < size(); ++i) {
+        if (i != to && is_primary(i))
+            others.push_back(i);
     }
+    for (const std::size_t each : others)
+        move_keys(slot, each, to, slots);
     const auto id = id_of(to);
     node(to).connect().command({"CLUSTER", "SETSLOT", slot, "NODE", id});
-    for (std::size_t i = 0; i < primaries; ++i)
-        node(i).connect().command({"CLUSTER", "SETSLOT", slot, "NODE", id});
+    for (const std::size_t each : others)
+        node(each).connect().command({"CLUSTER", "SETSLOT", slot, "NODE", id});
+}
+
+bool redis_cluster::is_primary(std::size_t index) const {
+    return node(index).runs() && node(index).connect().command({"ROLE"}).at(0).is("master");
+}
+
+bool redis_cluster::is_whole() const {
+    const auto runs = [](const auto& each) { return each->runs(); };
+    if (!std::all_of(nodes_.begin(), nodes_.end(), runs) || !complete())
+        return false;
+    for (std::size_t i = 0; i < primaries; ++i) {
+        const bool leads = is_primary(i);
+        if (leads == is_primary(partner_of(i)))
+            return false;
+        auto replication = node(leads ? partner_of(i) : i).connect().info("replication");
+        if (replication["master_link_status"] != "up")
+            return false;
+    }
+    return true;
 }
 
 std::size_t redis_cluster::wait_for_other_owner(const std::string& key, std::size_t old) {
@@ -154,9 +176,7 @@ std::size_t redis_cluster::wait_for_other_owner(const std::string& key, std::siz
         for (std::size_t i = 0; i < size() && now == old; ++i) {
             if (i == old || !node(i).runs())
                 continue;
-            auto admin = node(i).connect();
-            const bool primary = admin.command({"ROLE"}).at(0).is("master");
-            if (primary && !admin.try_command({"TTL", key}).is_error())
+            if (is_primary(i) && !node(i).connect().try_command({"TTL", key}).is_error())
                 now = i;
         }
         return now != old;
@@ -164,6 +184,11 @@ std::size_t redis_cluster::wait_for_other_owner(const std::string& key, std::siz
     if (!eventually(there, agreement_max))
         throw std::runtime_error("no other node takes over:\n" + node(other_than(old)).log());
     return now;
+}
+
+redis_cluster& shared_cluster() {
+    static redis_cluster cluster;
+    return cluster;
 }
 
 }  // namespace mortise::test

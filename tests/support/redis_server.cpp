@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
@@ -32,7 +33,8 @@ bool has(const redis_server::settings& chosen, std::string_view directive) {
 }  // namespace
 
 std::filesystem::path redis_server::program() {
-    return MORTISE_REDIS_SERVER;
+    const char* const chosen = std::getenv("MORTISE_REDIS_SERVER");
+    return chosen ? chosen : MORTISE_REDIS_SERVER;
 }
 
 redis_server::redis_server(settings chosen, kind type) : kind_(type) {

@@ -28,7 +28,8 @@ public:
     enum class kind { server, sentinel };
     enum class data { kept, lost };
 
-    /// The program that is started.
+    /// The program that is started: the one that was found when the tests were configured, or what
+    /// the environment says, `MORTISE_REDIS_SERVER`.
     static std::filesystem::path program();
 
     /// With a "tls-cert-file" among the settings it also listens at `tls_port()`.

@@ -41,10 +41,11 @@ redis_user::redis_user(redis_store_config config, std::chrono::milliseconds ttl)
     : redis_user(std::move(config), config_of(ttl)) {}
 
 redis_user::redis_user(redis_store_config config, const client_config& how)
+    : redis_user(make_redis_store(std::move(config)), how) {}
+
+redis_user::redis_user(std::unique_ptr<store> at, const client_config& how)
     : work_(context_.get_executor()) {
-    client_.emplace(
-        asio::any_io_executor(context_.get_executor()), make_redis_store(std::move(config)), how
-    );
+    client_.emplace(asio::any_io_executor(context_.get_executor()), std::move(at), how);
     thread_ = std::thread([this] { context_.run(); });
 }
 

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdint>
 #include <future>
+#include <memory>
 #include <optional>
 #include <string>
 #include <thread>
@@ -35,6 +36,8 @@ public:
 
     explicit redis_user(redis_store_config config, std::chrono::milliseconds ttl = usual_ttl);
     redis_user(redis_store_config config, const client_config& how);
+    /// A client of that store.
+    redis_user(std::unique_ptr<store> at, const client_config& how);
     /// For a server whose users all have this TTL.
     explicit redis_user(std::uint16_t port, std::chrono::milliseconds ttl = usual_ttl);
     /// Stops the client.

@@ -64,7 +64,7 @@ std::filesystem::path zookeeper_ensemble::folder(std::size_t member) const {
     return folder_.path() / std::to_string(member + 1);
 }
 
-void zookeeper_ensemble::configure(std::size_t member) const {
+void zookeeper_ensemble::configure(std::size_t member, const settings& more) const {
     std::ofstream out(folder(member) / "zoo.cfg");
     out << "tickTime=100\ninitLimit=50\nsyncLimit=20\nadmin.enableServer=false\n"
         << "dataDir=" << (folder(member) / "data").string() << '\n'
@@ -79,6 +79,15 @@ void zookeeper_ensemble::configure(std::size_t member) const {
     }
     for (const auto& each : chosen_)
         out << each << '\n';
+    for (const auto& each : more)
+        out << each << '\n';
+}
+
+void zookeeper_ensemble::restart_with(std::size_t member, const settings& more) {
+    kill(member);
+    configure(member, more);
+    start(member);
+    await_service();
 }
 
 // A server that is killed when it has just made a log does not start again: the log has no header

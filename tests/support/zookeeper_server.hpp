@@ -54,6 +54,8 @@ public:
 
     void start(std::size_t member);
     void kill(std::size_t member);
+    /// Starts a member again with further lines of zoo.cfg, which override the others.
+    void restart_with(std::size_t member, const settings& more);
     /// Whether it has ended by itself; then it can be started again.
     bool ended(std::size_t member) const { return running(member).ended(); }
     /// Deletes the data of one that does not run.
@@ -87,7 +89,7 @@ private:
 
     child_program& running(std::size_t member) const;
     std::filesystem::path folder(std::size_t member) const;
-    void configure(std::size_t member) const;
+    void configure(std::size_t member, const settings& more = {}) const;
     void remove_logs_without_header(std::size_t member) const;
 
     const settings chosen_;

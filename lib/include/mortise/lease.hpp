@@ -12,6 +12,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/deferred.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string_view>
@@ -125,6 +126,32 @@ public:
     template <class Token = asio::deferred_t>
     auto async_release(Token&& token = Token{});
 
+    /// Sets anew when the lease ends by its `lock_options::hold_max`: `hold_max` from now, sooner
+    /// or later than before. `milliseconds::max()` lets it last as long as heartbeats keep it.
+    /// Calls take effect in their order.
+    ///
+    /// Call it in time, before `async_wait_lost` completes: a body of `with_lock` that is being
+    /// stopped already stays so.
+    ///
+    /// A reentrant lease has an end of its own, which the store does not know; it still ends with
+    /// the grant that all leases of its owner share, which only the outermost of them extends.
+    ///
+    /// @par Completion   `void(error_code)`: no code once the store has changed it; `valid_until()`
+    ///                   then says until when the lease is sure.
+    /// @par Errors       the code of `check()` if it is not held, or was lost meanwhile; `forked`
+    ///                   in a child; `bad_config`, `duration_negative` or `duration_too_long` as
+    ///                   for `lock_options::hold_max`; `unsupported` if the lock was acquired
+    ///                   without `hold_max`, or the store cannot do it (`store_traits::extend`);
+    ///                   `store_unavailable` or `outcome_unknown` if the store did not do it, or
+    ///                   did not say: the lease then ends at the earlier of both times, and may be
+    ///                   extended again.
+    /// @par Cancellation ignored: the store's answer decides.
+    /// @par Threads      As the object. The handler runs on its associated executor, never from
+    ///                   inside this call.
+    /// @par Cost         One request; none for a reentrant lease.
+    template <class Token = asio::deferred_t>
+    auto async_extend(std::chrono::milliseconds hold_max, Token&& token = Token{}) const;
+
     /// Waits until the lease is about to be lost (`stop_margin` before `valid_until()`, if
     /// heartbeats fail) or is lost.
     ///
@@ -167,6 +194,9 @@ using lease_handler = coro::detail::completion<void(error_code)>;
 
 void start_wait_lost(lease_handler handler, std::shared_ptr<held_grant> grant);
 void start_wait_contended(lease_handler handler, std::shared_ptr<held_grant> grant);
+void start_extend(
+    lease_handler handler, std::shared_ptr<held_grant> grant, std::chrono::milliseconds hold_max
+);
 asio::any_io_executor executor_of(const std::shared_ptr<held_grant>& grant) noexcept;
 
 }  // namespace detail
@@ -195,6 +225,17 @@ auto lease::async_wait_contended(Token&& token) {
         std::forward<Token>(token),
         &detail::start_wait_contended,
         grant_
+    );
+}
+
+template <class Token>
+auto lease::async_extend(std::chrono::milliseconds hold_max, Token&& token) const {
+    return coro::detail::async_start<void(error_code)>(
+        detail::executor_of(grant_),
+        std::forward<Token>(token),
+        &detail::start_extend,
+        grant_,
+        hold_max
     );
 }
 

@@ -23,7 +23,9 @@ namespace mortise {
 /// | `rediss://...` | the same over TLS; `ca_file`, `certificate_file`, `key_file` name PEM files |
 /// | `redis+unix://USER:PASSWORD@/PATH?database=N` | the same by the server's Unix socket |
 /// | `redis+sentinel://HOST:PORT,HOST:PORT/NAME/DATABASE` | the primary that sentinels call NAME |
-/// | `redis+cluster://HOST:PORT,HOST:PORT` | the node of a Redis Cluster that has its slot |
+/// | `redis+cluster://HOST:PORT,HOST:PORT?buckets=N` | spread over a Redis Cluster, in N slots |
+/// | `redlock://HOST:PORT,HOST:PORT,HOST:PORT/DATABASE` | a majority of those Redis servers, which
+/// know nothing of each other; `redlocks://...` over TLS |
 /// | `postgresql://USER:PASSWORD@HOST:PORT/DATABASE?schema=S` | for all that reach that PostgreSQL
 /// server; several hosts may be given, of which the one that takes writes is used |
 /// | `mysql://USER:PASSWORD@HOST:PORT/DATABASE` (or `mariadb:`) | for all that reach that MariaDB
@@ -34,16 +36,16 @@ namespace mortise {
 /// `allow_network_file_system`, as in `sqlite_store_config`.
 ///
 /// Options of the Redis store: `prefix`, `domain`, `min_replicas`, `allow_eviction`,
-/// `allow_unseen_restarts`, `assume_new`, `longest_ttl_ms`, `connect_max_ms`, `form` (`queue` or
-/// `single_key`), `tokens`, `client_name`, `no_evict`, `busy_poll_max_us`, `tls_name`,
+/// `allow_unseen_restarts`, `assume_new`, `longest_ttl_ms`, `connect_max_ms`, `buckets`, `form`
+/// (`queue` or `single_key`), `tokens`, `client_name`, `no_evict`, `busy_poll_max_us`, `tls_name`,
 /// `sentinel_user`, as in `redis_store_config`; `password_env` and `password_file` (and
 /// `sentinel_password_env`, `sentinel_password_file`) name the place of a password, instead of the
 /// URL. A URL in a message is without its password.
 ///
 /// Options of the PostgreSQL store: `schema`, `create`, `domain`, as in `postgres_store_config`,
-/// and those of `db::parse_postgres_url`. Those of the ZooKeeper store are in
-/// `parse_zookeeper_url`. Options of the store at MariaDB and MySQL: `create`,
-/// `domain`, as in `mysql_store_config`, and those of `db::parse_mysql_url`.
+/// and those of `db::parse_postgres_url`. Those of the Redlock store are in `parse_redlock_url`,
+/// those of the ZooKeeper store in `parse_zookeeper_url`. Options of the store at MariaDB and
+/// MySQL: `create`, `domain`, as in `mysql_store_config`, and those of `db::parse_mysql_url`.
 ///
 /// Characters of the path that are special in a URL (`%`, `?`, `#`, `&`, and in a login `@`, `:`,
 /// `/`) are written as `%XX`.

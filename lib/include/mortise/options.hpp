@@ -44,7 +44,7 @@ struct lock_options {
     /// without renewal. The lease ends for good a little sooner: by the time that its grant was
     /// under way, and by `client_config::clock_drift_ppm` (10 min leave 594 s).
     /// Such a grant is never passed on inside the process. At least 1 ms; not together with
-    /// `linger`.
+    /// `linger`. `lease::async_extend` sets the end anew.
     std::chrono::milliseconds hold_max = std::chrono::milliseconds::max();
 
     /// Keeps the grant for this time after the release if nobody waits, so that the next acquire of

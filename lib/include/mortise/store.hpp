@@ -11,6 +11,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -47,9 +48,9 @@ protected:
 /// Nothing here throws, except `bad_alloc`.
 ///
 /// The rules that every store keeps:
-/// * Every operation that changes a lock ends with the same *advance*: grant the requests that mode
-///   and order allow, remove those of sessions that are gone, skip those that cannot be reached
-///   just now.
+/// * Every operation after which somebody may get a lock ends with the same *advance*: grant the
+///   requests that mode and order allow, remove those of sessions that are gone, skip those that
+///   cannot be reached just now.
 /// * A dead session is found by its deadline, never by polling: a heartbeat reaps sessions and
 ///   grants that have expired, and returns the time to the next deadline.
 /// * A session that is gone is never revived, and its id is never used again.
@@ -139,6 +140,14 @@ public:
     /// stay valid. The release still names the token that the grant came with.
     /// @par Errors `lease_lost` if the grant is not there; then nothing was drawn.
     virtual asio::awaitable<result<token_range>> draw(grant held) = 0;
+
+    /// Sets anew when a grant ends by itself: when the store has kept it for another `hold_max`,
+    /// counted from this change; never, for the maximum.
+    /// @return for how long it keeps the grant now, counted from its beginning.
+    /// @par Errors `lease_lost` if the grant is not there or has ended; `unsupported` unless the
+    /// traits have `extend`: then nothing was changed.
+    virtual asio::awaitable<result<std::chrono::milliseconds>>
+    extend(grant held, std::chrono::milliseconds hold_max);
 
     /// The locks whose name comes after `after`, in byte order, at most `limit` of them, and with
     /// each at most `queue_max` of its waiters. Here and in `inspect`, sessions that are dead by

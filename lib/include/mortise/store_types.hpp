@@ -58,6 +58,7 @@ struct store_traits {
     bool shared = false;
     bool permits = false;
     bool hold_max = false;  ///< Frees a grant after `lock_request::hold_max`.
+    bool extend = false;    ///< Can change that time of a grant (`store::extend`).
     /// Knows the sessions: one that is gone is refused from then on, and lists show who holds. If
     /// false, only the client itself knows its session.
     bool sessions = true;
@@ -102,6 +103,8 @@ struct session_entry {
     std::uint32_t slot = 0;   ///< As `answer::slot`.
     bool contended = false;   ///< Of a grant: whether another session waits for the lock.
     clock::duration age{};    ///< Of a grant: for how long the store has had it.
+    /// Of a grant: for how long the store keeps it, counted from its beginning.
+    std::chrono::milliseconds hold_max = std::chrono::milliseconds::max();
 };
 
 struct session_view {

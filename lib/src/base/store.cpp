@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mortise/store.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <utility>
 #include <vector>
@@ -26,6 +27,10 @@ asio::awaitable<result<answers_in_order>> store::request_in_order(std::vector<lo
             break;
     }
     co_return std::move(answers);
+}
+
+asio::awaitable<result<std::chrono::milliseconds>> store::extend(grant, std::chrono::milliseconds) {
+    co_return error_code(errc::unsupported);
 }
 
 asio::awaitable<result<std::vector<break_record>>> store::breaks(std::string, std::size_t) {

@@ -4,6 +4,7 @@
 
 #include "client/local_waiter.hpp"
 #include "core/acquire_fsm.hpp"
+#include "core/hold_belief.hpp"
 #include "mortise/coro/assert.hpp"
 #include "mortise/coro/detail/completion.hpp"
 #include "mortise/coro/detail/deadline_list.hpp"
@@ -14,6 +15,8 @@
 
 #include <boost/asio/error.hpp>
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -84,6 +87,34 @@ private:
     bool drawing_ = false;
 };
 
+/// When a grant or a lease ends by its `hold_max`, and when its holder must be warned of that.
+///
+/// @par Threads Any reads it; it is written before the lease is delivered, then on the client's
+///              strand.
+class hold_end {
+public:
+    using moment = core::hold_belief::moment;
+
+    /// After `hold`, of which `margin` is enough for a warning.
+    static moment
+    after(clock::time_point since, clock::duration hold, clock::duration margin) noexcept {
+        const auto end = coro::saturating_add(since, hold);
+        return {end, end - std::min(margin, hold / 10)};
+    }
+
+    void set(moment end) noexcept {
+        alarm_.store(end.alarm, std::memory_order_release);
+        at_.store(end.end, std::memory_order_release);
+    }
+
+    clock::time_point at() const noexcept { return at_.load(std::memory_order_acquire); }
+    clock::time_point alarm() const noexcept { return alarm_.load(std::memory_order_acquire); }
+
+private:
+    std::atomic<clock::time_point> at_ = clock::time_point::max();
+    std::atomic<clock::time_point> alarm_ = clock::time_point::max();
+};
+
 class client_session;
 class held_grant;
 class lock_queue;
@@ -119,6 +150,7 @@ public:
           mode(how),
           hold_max(hold),
           queues(may_queue),
+          kept_for(hold),
           lock_name_(std::move(lock)) {}
 
     const std::string& lock_name() const noexcept { return *lock_name_; }
@@ -149,15 +181,19 @@ public:
     deadline_list::handle retry_timer;
     deadline_list::handle alarm;  ///< Before the end of `hold_max`.
     unsigned retries = 0;
-    bool store_busy = false;  ///< The last try to undo found the store busy with somebody else.
+    bool store_busy = false;   ///< The last try to undo found the store busy with somebody else.
+    core::hold_belief belief;  ///< In its end.
+    /// For how long the store keeps the grant, as it has told, and when it has told so of an
+    /// extension.
+    std::chrono::milliseconds kept_for;
+    clock::time_point extended_at = clock::time_point::min();
 
     // Written once, before the grant is delivered.
     fencing_token token;                         ///< As the store knows the grant.
     std::uint32_t slot = 0;                      ///< Of a permit.
     std::shared_ptr<const session_watch> watch;  ///< Of the session that keeps the grant.
-    /// When it ends by `hold_max`.
-    clock::time_point ends_at = clock::time_point::max();
-    clock::time_point alarm_at = clock::time_point::max();
+
+    hold_end end;  ///< By its `hold_max`.
 
     // Under the mutex of the lock table.
     stage at = stage::asking;

@@ -2,7 +2,6 @@
 #include "client/claims.hpp"
 
 #include "client/client_core.hpp"
-#include "core/drift.hpp"
 #include "core/planted_bug.hpp"
 
 #include <algorithm>
@@ -368,50 +367,13 @@ void claims::accept(const claim_ptr& claim) {
     claim->token = claim->fsm.token();
     claim->watch = MORTISE_PLANTED(lease_by_other_proof) ? core_.sessions.at(0).watch : own_.watch;
     if (claim->ends_by_itself())
-        end_at(claim);
+        own_.ends.begin(claim);
     granted_.emplace(claim->id, claim);
     own_.looks.note_grant(claim->id);
     context_.count.add(&client_stats::grants);
     queue_work work;
     core_.locals.table().granted(*claim, work);
     core_.locals.carry_out(std::move(work));
-}
-
-// Sets the end of a grant by its `hold_max`. `since` is the earliest time at which the store can
-// have granted it: when the request was sent, or the time that follows from its age at a look.
-void claims::end_at(const claim_ptr& claim) {
-    const clock::time_point since =
-        claim->seen_at == clock::time_point() ? claim->sent : claim->seen_at - claim->age;
-    const auto hold = MORTISE_PLANTED(hold_max_without_drift)
-                          ? clock::duration(claim->hold_max)
-                          : core::trusted_part(claim->hold_max, context_.config().clock_drift_ppm);
-    claim->ends_at = coro::saturating_add(since, hold);
-    claim->alarm_at =
-        claim->ends_at - std::min<clock::duration>(context_.timing().stop_margin, hold / 10);
-    const auto over = [this, claim](bool really) {
-        const auto held = core_.locals.table().holders(*claim);
-        for (const auto& each : held) {
-            if (!really)
-                context_.tell(lock_event::kind::warned, *each, errc::lease_expired);
-            each->end_waiting(errc::lease_expired);
-        }
-        if (!really)
-            return;
-        queue_work work;
-        end_grant(*claim, errc::lease_expired, work);
-        core_.locals.carry_out(std::move(work));
-    };
-    context_.set_timer(claim->alarm, claim->alarm_at, [over] { over(false); });
-    context_.set_timer(claim->timer, claim->ends_at, [over] { over(true); });
-}
-
-// Takes a grant whose time is over from its holders and gives it back, before the store takes it by
-// itself.
-void claims::end_grant(claim& claim, errc why, queue_work& work) {
-    if (!granted_.contains(claim.id))
-        return;
-    lose(claim, why, work);
-    own_.releases.start(claim.shared_from_this());
 }
 
 // Puts a claim back among those that wait for the session that asks for its lock.

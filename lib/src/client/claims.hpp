@@ -137,8 +137,6 @@ private:
     void retry_in_turn(const claim_ptr& claim);
     void finish(const claim_ptr& claim);
     void accept(const claim_ptr& claim);
-    void end_at(const claim_ptr& claim);
-    void end_grant(claim& claim, errc why, queue_work& work);
     void to_idle(const claim_ptr& claim);
     void go_over(const claim_ptr& claim, client_session& next);
     bool has_gone_over(const claim& claim) const;

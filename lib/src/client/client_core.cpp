@@ -165,8 +165,15 @@ void client_core::on_alarm() {
     locals.table().expire(at, work);
     locals.carry_out(std::move(work));
     context.run_timers(at);
-    for (const auto& [number, session] : sessions.all())
-        session->keeper.beat_if_due(at);
+    // One that is due in half an interval goes with one that is due now: so all sessions come to
+    // beat at the same moments, and a store can send their heartbeats together.
+    const auto& all = sessions.all();
+    const bool any = std::any_of(all.begin(), all.end(), [&](const auto& each) {
+        return each.second->keeper.beat_is_due(at);
+    });
+    const auto soon = any ? at + context.timing().beat_every / 2 : at;
+    for (const auto& [number, session] : all)
+        session->keeper.beat_if_due(at, soon);
     arm();
 }
 

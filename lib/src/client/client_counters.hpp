@@ -20,10 +20,14 @@ public:
         slot(counter).fetch_add(static_cast<std::uint64_t>(by), std::memory_order_relaxed);
     }
 
+    /// What threads count at the same time may arrive out of order: a lease that is released at
+    /// once may leave before it has come. No count is below zero.
     client_stats read() const noexcept {
         client_stats stats;
-        for (std::size_t i = 0; i < members.size(); ++i)
-            stats.*members[i] = values_[i].load(std::memory_order_relaxed);
+        for (std::size_t i = 0; i < members.size(); ++i) {
+            const auto value = values_[i].load(std::memory_order_relaxed);
+            stats.*members[i] = static_cast<std::int64_t>(value) < 0 ? 0 : value;
+        }
         return stats;
     }
 

@@ -4,6 +4,7 @@
 
 #include "client/claims.hpp"
 #include "client/client_context.hpp"
+#include "client/hold_ends.hpp"
 #include "client/reconciler.hpp"
 #include "client/releases.hpp"
 #include "client/session_keeper.hpp"
@@ -26,6 +27,7 @@ namespace mortise::detail {
 /// | `keeper` | its opening, its heartbeats, its end |
 /// | `claims` | the requests that were asked under it and the grants that it keeps, by their ids |
 /// | `releases` | the grants on their way back to the store |
+/// | `ends` | when grants end by themselves |
 /// | `looks` | the comparison of claims with what the store has |
 ///
 /// @par Threads The strand.
@@ -36,6 +38,7 @@ public:
           keeper(*this, core, context),
           claims(*this, core, context),
           releases(*this, core, context),
+          ends(*this, core, context),
           looks(*this, core, context) {}
 
     const proof_number number;
@@ -44,6 +47,7 @@ public:
     session_keeper keeper;
     detail::claims claims;
     detail::releases releases;
+    hold_ends ends;
     reconciler looks;
 };
 

@@ -188,9 +188,9 @@ granted_claims::hold_again(held_grant& held, local_waiter& waiter, queue_work& w
     ++root->count;
     again->root = std::move(root);
     if (ends_by_itself(waiter)) {
-        const clock::duration hold = waiter.options.hold_max;
-        again->ends_at = coro::saturating_add(rules_.home->now(), hold);
-        again->alarm_at = again->ends_at - std::min(rules_.stop_margin, hold / 10);
+        again->own_end.set(
+            hold_end::after(rules_.home->now(), waiter.options.hold_max, rules_.stop_margin)
+        );
         work.add_hold(strand_task::kind::time, again);
     }
     waiter.granted = std::move(again);

@@ -51,9 +51,11 @@ public:
     /// When the newest proof was sent; the clock's minimum as above.
     clock::time_point verified() const noexcept;
     /// When the lease ends by its own `hold_max` or by that of its grant.
-    clock::time_point end() const noexcept { return std::min(ends_at, of_->ends_at); }
+    clock::time_point end() const noexcept { return std::min(own_end.at(), of_->end.at()); }
     /// When its holder must be warned of that end.
-    clock::time_point end_alarm() const noexcept { return std::min(alarm_at, of_->alarm_at); }
+    clock::time_point end_alarm() const noexcept {
+        return std::min(own_end.alarm(), of_->end.alarm());
+    }
 
     /// The result of `lease::check`.
     error_code check() const noexcept;
@@ -81,9 +83,7 @@ public:
     /// Completes the waits for contention only.
     void end_contended(error_code why);
 
-    // Written once, before the lease is delivered; only for a reentrant lease with a `hold_max`.
-    clock::time_point ends_at = clock::time_point::max();
-    clock::time_point alarm_at = clock::time_point::max();
+    hold_end own_end;  ///< Of a reentrant lease with a `hold_max`.
 
     // On the client's strand.
     coro::detail::deadline_list::handle alarm;

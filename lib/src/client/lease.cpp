@@ -126,6 +126,16 @@ void start_wait_contended(lease_handler handler, std::shared_ptr<held_grant> gra
         handler.complete(grant ? errc::client_stopped : errc::lease_released);
 }
 
+void start_extend(
+    lease_handler handler, std::shared_ptr<held_grant> grant, std::chrono::milliseconds hold_max
+) {
+    const auto core = grant ? grant->home().core.lock() : nullptr;
+    if (core)
+        core->locals.extend(std::move(grant), hold_max, std::move(handler));
+    else
+        handler.complete(grant ? errc::client_stopped : errc::lease_released);
+}
+
 }  // namespace detail
 
 std::string_view lease_view::name() const noexcept {

@@ -205,6 +205,58 @@ void local_locks::wait_contended(const std::shared_ptr<held_grant>& held, lease_
         held->end_contended(lost);
 }
 
+void local_locks::extend(
+    std::shared_ptr<held_grant> held, std::chrono::milliseconds hold_max, lease_handler handler
+) {
+    if (context_.forked())
+        return handler.complete(errc::forked);
+    if (context_.ended())
+        return handler.complete(errc::client_stopped);
+    lock_options wanted;
+    wanted.hold_max = hold_max;
+    if (const auto wrong = check_options(wanted))
+        return handler.complete(wrong->code());
+    asio::dispatch(
+        context_.strand(),
+        [this,
+         kept = context_.keep(),
+         held = std::move(held),
+         hold_max,
+         handler = std::move(handler)]() mutable {
+            const error_code wrong = held->check();
+            const bool at_store = !held->root;
+            if (wrong) {
+                handler.complete(wrong);
+            } else if (at_store && !(held->of().ends_by_itself() && context_.traits().extend)) {
+                handler.complete(errc::unsupported);
+            } else if (at_store) {
+                auto& ends = core_.sessions.of(held->of()).ends;
+                ends.extend(std::move(held), hold_max, std::move(handler));
+            } else {
+                extend_own(held, hold_max);
+                handler.complete({});
+            }
+        }
+    );
+}
+
+// Of a reentrant lease, the store knows only its grant.
+void local_locks::extend_own(
+    const std::shared_ptr<held_grant>& held, std::chrono::milliseconds hold_max
+) {
+    if (hold_max == std::chrono::milliseconds::max())
+        held->own_end.set({});
+    else
+        held->own_end.set(hold_end::after(context_.now(), hold_max, context_.timing().stop_margin));
+    end_hold_at(held);
+    if (held->state() == lease_state::released) {
+        // Another thread has released it, and may have seen no end to clear the timers of.
+        context_.clear_timer(held->alarm);
+        context_.clear_timer(held->timer);
+    }
+    core_.arm();
+}
+
 bool local_locks::wanted(const held_grant& held) const {
     return !context_.forked() && table_.wanted(held.of());
 }
@@ -354,14 +406,14 @@ void local_locks::run(const std::vector<strand_task>& tasks) {
 // Sets the timers of a reentrant lease with its own `hold_max`: the store knows only its grant.
 void local_locks::end_hold_at(const std::shared_ptr<held_grant>& held) {
     const std::weak_ptr<held_grant> weak = held;
-    context_.set_timer(held->alarm, held->alarm_at, [this, weak] {
+    context_.set_timer(held->alarm, held->own_end.alarm(), [this, weak] {
         const auto alive = weak.lock();
         if (!alive || alive->check())
             return;
         context_.tell(lock_event::kind::warned, *alive, errc::lease_expired);
         alive->end_waiting(errc::lease_expired);
     });
-    context_.set_timer(held->timer, held->ends_at, [this, weak] {
+    context_.set_timer(held->timer, held->own_end.at(), [this, weak] {
         if (const auto alive = weak.lock())
             end_hold(*alive);
     });

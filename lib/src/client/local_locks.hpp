@@ -10,6 +10,7 @@
 #include "mortise/lease.hpp"
 #include "mortise/options.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -48,6 +49,9 @@ public:
     void release_late(const std::shared_ptr<held_grant>& held) noexcept;
     void wait_lost(std::shared_ptr<held_grant> held, lease_handler handler);
     void wait_contended(const std::shared_ptr<held_grant>& held, lease_handler handler);
+    void extend(
+        std::shared_ptr<held_grant> held, std::chrono::milliseconds hold_max, lease_handler handler
+    );
     /// Whether somebody else waits for this lock, here or elsewhere.
     bool wanted(const held_grant& held) const;
 
@@ -71,6 +75,7 @@ private:
     behind(const std::vector<strand_task>& tasks, std::size_t first);
     void run(const std::vector<strand_task>& tasks);
     void refuse(const std::vector<strand_task>& tasks);
+    void extend_own(const std::shared_ptr<held_grant>& held, std::chrono::milliseconds hold_max);
     void end_hold_at(const std::shared_ptr<held_grant>& held);
     void end_hold(held_grant& held);
 

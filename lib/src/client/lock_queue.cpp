@@ -182,7 +182,7 @@ lock_queue::release_outcome lock_queue::release(held_grant& held, queue_work& wo
         return release_outcome::was_gone;
     claim& claim = held.of();
     unlink(claim.holds, held);
-    if (held.ends_at != clock::time_point::max())
+    if (held.own_end.at() != clock::time_point::max())
         work.add_hold(strand_task::kind::untime, held.shared_from_this());
     held_grant& first = held.root ? *held.root : held;
     if (--first.count != 0 || --claim.holders != 0)

@@ -181,8 +181,11 @@ void reconciler::compare(const session_entry& entry, const snapshot& before) {
         return;  // It was taken away since this was read; the next look shows that.
     const auto& granted = own_.claims.granted();
     if (const auto held = granted.find(entry.id); held != granted.end()) {
+        const auto claim = held->second;
+        if (entry.granted && entry.token == claim->token)
+            own_.ends.compare(claim, entry, before.at);
         if (entry.granted && entry.contended)
-            own_.claims.contended(*held->second);
+            own_.claims.contended(*claim);
         return;
     }
     const auto& asking = own_.claims.asking();

@@ -133,8 +133,8 @@ void session_keeper::prove() {
         need();
 }
 
-void session_keeper::beat_if_due(clock::time_point at) {
-    if (fsm_.beat_at() <= at || (own_.claims.has_waiters() && reap_at_ <= at))
+void session_keeper::beat_if_due(clock::time_point at, clock::time_point soon) {
+    if (beat_is_due(soon) || (own_.claims.has_waiters() && reap_at_ <= at))
         beat();
 }
 

@@ -40,7 +40,9 @@ public:
     void beat();
     /// Sees to it that a proof comes soon.
     void prove();
-    void beat_if_due(clock::time_point at);
+    bool beat_is_due(clock::time_point at) const { return !beating_ && fsm_.beat_at() <= at; }
+    /// @param soon a heartbeat that is due by then is sent, too.
+    void beat_if_due(clock::time_point at, clock::time_point soon);
     /// @return whether the holders must be warned now.
     bool take_alarm(clock::time_point at) { return fsm_.take_alarm(at); }
     /// The earliest moment of an alarm or a heartbeat.

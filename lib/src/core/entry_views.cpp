@@ -28,6 +28,7 @@ session_entry own_view(
     seen.slot = entry.slot;
     seen.contended = waited_for;
     seen.age = now - entry.since;
+    seen.hold_max = entry.hold_max;
     return seen;
 }
 

@@ -91,6 +91,21 @@ lock_engine::draw(session_key session, const grant_key& held, std::uint64_t base
     return first;
 }
 
+result<std::chrono::milliseconds> lock_engine::extend(
+    session_key session, const grant_key& held, std::chrono::milliseconds hold_max
+) {
+    using std::chrono::milliseconds;
+    const auto entry = held_grant(session, held);
+    if (!entry || entry->ends() <= now_)
+        return error_code(errc::lease_lost);
+    if (hold_max != milliseconds::max()) {
+        const auto kept = std::max(now_ - entry->since, clock::duration::zero());
+        hold_max += std::chrono::ceil<milliseconds>(kept);
+    }
+    rows_.set_hold_max(*entry, hold_max);
+    return hold_max;
+}
+
 std::size_t
 lock_engine::break_grants(std::string_view name, std::uint64_t token, std::uint32_t slot) {
     std::size_t broken = 0;

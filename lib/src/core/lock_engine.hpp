@@ -8,6 +8,7 @@
 #include "mortise/error.hpp"
 #include "mortise/store_types.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -53,7 +54,7 @@ struct grant_key {
 ///
 /// Invariants: grants of one lock are one exclusive, or shared ones of one token, or permits of one
 /// capacity on slots of their own; a token is drawn when a grant is written, never before; every
-/// operation ends with `advance`.
+/// operation that may let somebody in ends with `advance`.
 class lock_engine {
 public:
     lock_engine(lock_rows& rows, clock::time_point now) noexcept : rows_(rows), now_(now) {}
@@ -73,6 +74,13 @@ public:
     /// @return the first of them (zero if the rows failed), `lease_lost` if the grant is not there,
     /// `unsupported` if it is shared: other holders have the same token.
     result<std::uint64_t> draw(session_key session, const grant_key& held, std::uint64_t bases);
+
+    /// Sets the end of a grant, which is compared as by `release`, to `hold_max` from now; the
+    /// maximum takes its end away.
+    /// @return its `hold_max` by now, counted from the grant; `lease_lost` if the grant is not
+    /// there or has ended.
+    result<std::chrono::milliseconds>
+    extend(session_key session, const grant_key& held, std::chrono::milliseconds hold_max);
 
     /// Takes away each grant of the lock that has this token and slot. @return how many there were.
     std::size_t break_grants(std::string_view name, std::uint64_t token, std::uint32_t slot);

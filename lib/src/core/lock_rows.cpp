@@ -56,4 +56,11 @@ std::uint32_t lock_rows::capacity_of(std::string_view name) {
     return any ? any->mode.capacity() : 0;
 }
 
+void lock_rows::set_hold_max(const lock_entry& granted, std::chrono::milliseconds hold_max) {
+    lock_entry changed = granted;
+    changed.hold_max = hold_max;
+    erase(granted);
+    insert(changed);
+}
+
 }  // namespace mortise::core

@@ -88,6 +88,9 @@ public:
     /// already set.
     virtual void grant(const lock_entry& entry) = 0;
 
+    /// Changes the `hold_max` of a grant. Nobody watches for that.
+    virtual void set_hold_max(const lock_entry& granted, std::chrono::milliseconds hold_max);
+
     virtual presence presence_of(session_key session) = 0;
 
     /// Makes the session one that is gone, for good. Its entries may still be there: each stays

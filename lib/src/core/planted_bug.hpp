@@ -22,11 +22,15 @@ enum class planted_bug : std::uint8_t {
     mark_not_synced,             ///< The mark that keeps tokens growing is not forced to the disk.
     readers_and_writers,         ///< A writer gets in while readers are there.
     // The client's.
-    deadline_from_receipt,   ///< The window counts from the answer, not from the sending.
-    no_look_again,           ///< Makes no look when a heartbeat reports changes.
-    lease_without_clock,     ///< Says "held" until a timer has fired.
-    hold_max_without_drift,  ///< Trusts all of the time that the store keeps a grant.
-    lease_by_other_proof,    ///< A lease watches another server's proof than that of its grant.
+    deadline_from_receipt,     ///< The window counts from the answer, not from the sending.
+    no_look_again,             ///< Makes no look when a heartbeat reports changes.
+    lease_without_clock,       ///< Says "held" until a timer has fired.
+    hold_max_without_drift,    ///< Trusts all of the time that the store keeps a grant.
+    extension_taken_for_done,  ///< Trusts an extension that the store has not answered yet.
+    lease_by_other_proof,      ///< A lease watches another server's proof than that of its grant.
+    // Of a store at several servers.
+    minority_suffices,  ///< One vote less than a majority makes a grant, and keeps it.
+    any_node_proves,    ///< A heartbeat counts for a lease that its node has forgotten.
     // The resource's.
     gate_stands_open,  ///< Lets everybody in.
 };

@@ -54,7 +54,7 @@ public:
         traits.scheme = "sim";
         traits.strength = token_strength::strict;
         traits.push = traits.fair = traits.server_clock = true;
-        traits.shared = traits.permits = traits.hold_max = true;
+        traits.shared = traits.permits = traits.hold_max = traits.extend = true;
         traits.release_and_request = traits.request_in_order = true;
         traits.ttl_min = std::chrono::milliseconds(10);
         traits.ttl_max = std::chrono::hours(24);
@@ -157,6 +157,15 @@ public:
             [id = id(), generation = generation(), held = std::move(held)](memory_state& at) {
                 return at.draw(id, generation, held);
             }
+        );
+    }
+
+    asio::awaitable<result<std::chrono::milliseconds>>
+    extend(grant held, std::chrono::milliseconds hold_max) override {
+        return link_->call<std::chrono::milliseconds>(
+            [id = id(), generation = generation(), held = std::move(held), hold_max](
+                memory_state& at
+            ) { return at.extend(id, generation, held, hold_max); }
         );
     }
 

@@ -16,7 +16,8 @@ using store_detail::store_opener;
 std::string remedy_for(std::string_view scheme, const std::string& known) {
     if (scheme == "sqlite")
         return "link mortise::sqlite, or use " + known;
-    if (scheme == "redis" || scheme == "rediss" || scheme.starts_with("redis+"))
+    if (scheme == "redis" || scheme == "rediss" || scheme.starts_with("redis+") ||
+        scheme == "redlock" || scheme == "redlocks")
         return "link mortise::redis, or use " + known;
     if (scheme == "postgresql" || scheme == "postgres")
         return "link mortise::postgres, or use " + known;

@@ -23,6 +23,9 @@ static_assert(static_cast<int>(zk_code::auth_failed) == ZAUTHFAILED);
 static_assert(static_cast<int>(zk_code::closing) == ZCLOSING);
 static_assert(static_cast<int>(zk_code::nothing) == ZNOTHING);
 static_assert(static_cast<int>(zk_code::session_moved) == ZSESSIONMOVED);
+static_assert(static_cast<int>(zk_code::not_read_only) == ZNOTREADONLY);
+static_assert(static_cast<int>(zk_code::ephemeral_on_local_session) == ZEPHEMERALONLOCALSESSION);
+static_assert(static_cast<int>(zk_code::throttled) == ZTHROTTLEDOP);
 
 class category_type final : public boost::system::error_category {
 public:

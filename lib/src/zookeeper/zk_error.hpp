@@ -27,6 +27,9 @@ enum class zk_code : int {
     closing = -116,
     nothing = -117,  ///< The server had nothing to say.
     session_moved = -118,
+    not_read_only = -119,  ///< The server has no quorum, and takes no writes.
+    ephemeral_on_local_session = -120,
+    throttled = -127,  ///< Not done: the server has too much to do.
 };
 
 }  // namespace mortise::zookeeper_detail

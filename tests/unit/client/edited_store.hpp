@@ -27,6 +27,10 @@ struct edited_line {
     bool hold_withdrawals = false;     ///< They are sent, and do not reach the store yet.
     bool hold_releases = false;        ///< They are sent, and do not reach the store yet.
     bool lose_releases = false;        ///< The store gets them, and its answer is an error.
+    bool hold_extensions = false;      ///< They are sent, and do not reach the store yet.
+    error_code fail_extensions;        ///< Why they do not reach the store.
+    unsigned extensions = 0;           ///< How often the store was asked for one.
+    bool lose_extensions = false;      ///< Those sent meanwhile get an error as their answer.
     bool release_and_request = false;  ///< The store does both in one step.
     unsigned both = 0;                 ///< How often it was asked for that.
     unsigned in_order = 0;             ///< How often it was asked for several locks.
@@ -190,6 +194,23 @@ public:
     }
     asio::awaitable<result<token_range>> draw(grant held) override {
         return inner_->draw(std::move(held));
+    }
+    asio::awaitable<result<std::chrono::milliseconds>>
+    extend(grant held, std::chrono::milliseconds hold_max) override {
+        const auto line = line_;
+        const auto time = time_;
+        const bool lose = line->lose_extensions;
+        ++line->extensions;
+        while (line->hold_extensions)
+            co_await time->async_wait_until(time->now() + std::chrono::milliseconds(1));
+        if (line->fail_extensions)
+            co_return line->fail_extensions;
+        auto reply = co_await inner_->extend(std::move(held), hold_max);
+        while (line->hold_answers)
+            co_await time->async_wait_until(time->now() + std::chrono::milliseconds(1));
+        if (lose)
+            co_return error_code(errc::outcome_unknown);
+        co_return reply;
     }
     asio::awaitable<result<std::vector<lock_view>>>
     list(std::string after, std::size_t limit, std::size_t queue_max) override {

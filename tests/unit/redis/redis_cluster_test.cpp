@@ -95,6 +95,7 @@ redis_store_config at(std::initializer_list<std::uint16_t> ports) {
     redis_store_config config;
     for (const auto port : ports)
         config.cluster.emplace_back("127.0.0.1", port);
+    config.buckets = 1;
     config.assume_new = true;
     config.longest_ttl = redis_user::usual_ttl;
     return config;

@@ -84,6 +84,8 @@ TEST(RedisConfig, OfAClusterNamesNothingElse) {
         cluster([](auto& config) { config.form = redis_form::single_key; }), "use the queue form"
     );
     expect_bad_config(cluster([](auto& config) { config.cluster[0].port = 0; }), "1 to 65535");
+    for (const unsigned bad : {0u, 1'025u})
+        expect_bad_config(cluster([&](auto& config) { config.buckets = bad; }), "1 to 1024");
 }
 
 TEST(RedisConfig, NamesItsConnectionsByOnePrintableWord) {

@@ -86,6 +86,10 @@ public:
         return noted(wish.id, both.asked);
     }
 
+    void extend(request_id id) {
+        EXPECT_TRUE(store_.outcome((*store_).extend(grant_of(id), 1h))) << id;
+    }
+
     void withdraw(request_id id) {
         EXPECT_FALSE(store_.outcome((*store_).withdraw(names_.at(id), id)));
     }
@@ -287,12 +291,17 @@ TEST_F(RedisCost, OfAPermitDoesNotGrowWithTheirHolders) {
         return cost([&] { EXPECT_EQ(bob.ask("pool", mode), answer::kind::granted); }) +
                cost([&] { bob.release(id); });
     };
+    const auto extension = [&] { return cost([&] { alice.extend(17); }); };
     while (alice.holds() < 30)
         alice.ask("pool", mode);
     const auto first = cycle();
+    EXPECT_LE(extension(), 9) << "of a grant without an end";
+    const auto first_extension = extension();
     while (alice.holds() < 999)
         alice.ask("pool", mode);
     EXPECT_EQ(cycle(), first);
+    EXPECT_EQ(extension(), first_extension);
+    EXPECT_LE(extension(), 10);
     EXPECT_EQ(alice.slots().size(), 999u) << "each has a slot of its own";
     EXPECT_EQ(*alice.slots().rbegin(), 999u);
 }

@@ -204,6 +204,11 @@ TEST(RedisUrl, NamesNodesOfACluster) {
     EXPECT_EQ(config.prefix, "shop:");
     EXPECT_EQ(refused("redis+cluster://a/1", "no other than 0"), errc::bad_url);
     EXPECT_EQ(parse_redis_url("redis+cluster://a/0").cluster.size(), 1u);
+    EXPECT_EQ(config.buckets, 64u);
+    EXPECT_EQ(parse_redis_url("redis+cluster://a?buckets=1").buckets, 1u);
+    EXPECT_EQ(refused("redis+cluster://a?buckets=0", "1 to 1024"), errc::bad_url);
+    EXPECT_EQ(refused("redis+cluster://a?buckets=1025", "1 to 1024"), errc::bad_url);
+    EXPECT_EQ(refused("redis://a?buckets=64", "buckets"), errc::bad_url);
 }
 
 TEST(RedisUrl, RefusesWhatNamesNoServer) {

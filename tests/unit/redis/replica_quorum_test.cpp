@@ -189,12 +189,16 @@ TEST_F(ReplicaQuorum, TellsThatItsServerIsAnotherOne) {
 
 TEST_F(ReplicaQuorum, AsksForEachGrantAndTellsWhichAreMissing) {
     server_.to_write = text_reply("o 7 9");
-    const auto reply = ask("a", limit, {{7, 70, "l7", "h7"}, {8, 80, "l8", "h8"}});
+    const auto reply =
+        ask("a",
+            limit,
+            {{7, 70, "l7", "h7", std::nullopt},
+             {8, 80, "l8", "h8", std::chrono::milliseconds(1500)}});
     EXPECT_FALSE(reply->code);
     EXPECT_EQ(reply->missing, (std::vector<request_id>{7, 9}));
     EXPECT_EQ(
         server_.take(),
-        (texts{"1 open", "1 EVAL text 6 s e l7 h7 l8 h8 a 7 70 8 80", "1 WAIT 2 500"})
+        (texts{"1 open", "1 EVAL text 6 s e l7 h7 l8 h8 a 7 70 8 80 1500", "1 WAIT 2 500"})
     );
 }
 

@@ -7,6 +7,7 @@
 #include "mortise/lock_client.hpp"
 #include "mortise/open_store.hpp"
 #include "store/zookeeper/node_names.hpp"
+#include "unit/zookeeper/rooted.hpp"
 #include "zookeeper/zk_error.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -61,52 +62,6 @@ TEST(ZooKeeperStore, HandsALockOverAThousandTimes) {
     }
     EXPECT_TRUE(harness.run_until([&] { return done == clients * times; }, 60s))
         << done << " turns, then " << harness.left();
-}
-
-/// A root of its own, and what lies below it.
-class rooted {
-public:
-    explicit rooted(std::string name, std::string login = {})
-        : root('/' + std::move(name)), tree(shared_zookeeper().address(), std::move(login)) {}
-
-    std::string url(const std::string& login = {}, const std::string& options = {}) const {
-        return "zookeeper://" + login + shared_zookeeper().address() + root + "?tick_ms=100" +
-               options;
-    }
-    std::vector<std::string> queue_of(const std::string& lock) {
-        return tree.children(root + "/locks/" + lock);
-    }
-
-    const std::string root;
-    zookeeper_tree tree;
-};
-
-/// Runs a task with a client at `url`, until both have ended.
-void with_client(
-    const std::string& url,
-    const std::function<asio::awaitable<void>(lock_client&)>& task,
-    std::chrono::milliseconds ttl = 2s
-) {
-    asio::io_context context;
-    client_config config;
-    config.ttl = ttl;
-    lock_client locks(context.get_executor(), open_store(url), config);
-    bool ended = false;
-    asio::co_spawn(
-        context,
-        [&]() -> asio::awaitable<void> {
-            auto running = task(locks);
-            co_await std::move(running);
-            co_await locks.async_stop();
-        },
-        [&](std::exception_ptr thrown) {
-            ended = true;
-            if (thrown)
-                std::rethrow_exception(thrown);
-        }
-    );
-    context.run_for(120s);
-    EXPECT_TRUE(ended) << locks.explain();
 }
 
 TEST(ZooKeeperStore, OpensByAUrlAndMakesARootOfSeveralParts) {

@@ -56,8 +56,13 @@ public:
     std::string primary_name;  ///< The sentinels' name for it.
 
     /// Any nodes of a Redis Cluster. If there are some, the server is the one that has the slot of
-    /// the prefix by now, and `server` is not used. All keys of a store lie in one slot.
+    /// the locks by now, and `server` is not used.
     std::vector<redis_address> cluster;
+    /// Of a cluster: over how many slots the locks are spread, by their names, 1 to 1024. Each of
+    /// them has a session of its own, so that an outage of one node concerns the locks that lie
+    /// there. All clients of a store need the same number, which the store remembers: another one
+    /// is refused (`bad_config`). 1: all keys lie in one slot, at one node.
+    unsigned buckets = 64;
 
     unsigned database = 0;
 

@@ -5,6 +5,7 @@
 #include "mortise/store.hpp"
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -63,14 +64,21 @@ public:
     /// (docs/stores/zookeeper.md).
     std::chrono::milliseconds tick{2'000};
 
-    /// How long to try to reach any of the servers.
+    /// How long to try to reach any of the servers, the look-up of their names included.
     std::chrono::milliseconds connect_max{10'000};
+
+    /// The most bytes that the paths of all nodes of one client may have: a request beyond them
+    /// fails with `store_full`. A node has the root, the name of its lock, in which bytes but
+    /// letters, digits and `_` take three, and up to 80 bytes more. Servers with the usual
+    /// `jute.maxbuffer` write down the end of a session with 2 MB of paths, and then do not start
+    /// again (docs/stores/zookeeper.md).
+    std::size_t paths_max = 1'900'000;
 };
 
 /// Reads the settings of a ZooKeeper store from a URL:
 /// `zookeeper://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]...][/ROOT]`, with the options `domain`,
-/// `form` (`queue` or `single_node`), `tick_ms`, `connect_max_ms`, `password_file` and
-/// `password_env`.
+/// `form` (`queue` or `single_node`), `tick_ms`, `connect_max_ms`, `paths_max_bytes`,
+/// `password_file` and `password_env`.
 /// @throws error `unknown_scheme`, `bad_url`, `bad_config`
 zookeeper_store_config parse_zookeeper_url(std::string_view url);
 

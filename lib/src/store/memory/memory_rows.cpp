@@ -135,6 +135,13 @@ void memory_rows::grant(const lock_entry& entry) {
     note_end(entry);
 }
 
+void memory_rows::set_hold_max(const lock_entry& granted, std::chrono::milliseconds hold_max) {
+    auto& entry = locks.at(granted.name).granted.at(granted.ordinal);
+    ends.erase({granted.ends(), {granted.session, granted.id}});
+    entry.hold_max = hold_max;
+    note_end(entry);
+}
+
 std::optional<lock_entry> memory_rows::any_of(session_key session) {
     const auto place = places.lower_bound({session, 0});
     if (place == places.end() || place->first.first != session)

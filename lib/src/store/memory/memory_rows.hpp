@@ -51,6 +51,7 @@ public:
     void insert(const core::lock_entry& entry) override;
     void erase(const core::lock_entry& entry) override;
     void grant(const core::lock_entry& entry) override;
+    void set_hold_max(const core::lock_entry& granted, std::chrono::milliseconds hold_max) override;
     core::presence presence_of(core::session_key session) override;
     void mark_dead(core::session_key session) override;
     std::optional<core::lock_entry> any_of(core::session_key session) override;

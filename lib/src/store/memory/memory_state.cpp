@@ -325,6 +325,27 @@ memory_state::draw(const session_id& session, std::uint64_t generation, const gr
     return store_detail::tokens_of(*base, held.token.domain);
 }
 
+result<std::chrono::milliseconds> memory_state::extend(
+    const session_id& session,
+    std::uint64_t generation,
+    const grant& held,
+    std::chrono::milliseconds hold_max
+) {
+    const std::lock_guard guard(mutex_);
+    const auto key = enter(session, generation);
+    if (!key)
+        return key.error();
+    lock_engine engine(rows_, rows_.now);
+    const auto slot = held.token.domain.slot_in(domain_);
+    const auto kept =
+        slot ? engine.extend(*key, {held.name, held.id, held.token.value, *slot}, hold_max)
+             : error_code(errc::lease_lost);
+    finish(engine, 0, {});
+    if (lose_reply())
+        return error_code(errc::outcome_unknown);
+    return kept;
+}
+
 result<heartbeat> memory_state::beat(const session_id& session, std::uint64_t generation) {
     const std::lock_guard guard(mutex_);
     const auto key = enter(session, generation);

@@ -67,6 +67,12 @@ public:
     result<std::optional<lock_view>> inspect(const std::string& name, std::size_t queue_max);
     result<token_range>
     draw(const session_id& session, std::uint64_t generation, const grant& held);
+    result<std::chrono::milliseconds> extend(
+        const session_id& session,
+        std::uint64_t generation,
+        const grant& held,
+        std::chrono::milliseconds hold_max
+    );
     result<bool> break_(const break_order& order);
     result<std::vector<break_record>> breaks(const std::string& name, std::size_t limit);
     error_code watch(const session_id& session, std::uint64_t generation);

@@ -38,7 +38,7 @@ public:
         store_traits traits;
         traits.scheme = "memory";
         traits.push = traits.fair = traits.server_clock = true;
-        traits.shared = traits.permits = traits.hold_max = true;
+        traits.shared = traits.permits = traits.hold_max = traits.extend = true;
         traits.release_and_request = traits.request_in_order = true;
         traits.ttl_min = std::chrono::milliseconds(10);
         traits.ttl_max = std::chrono::hours(24);
@@ -123,6 +123,11 @@ public:
 
     asio::awaitable<result<token_range>> draw(grant held) override {
         co_return state_->draw(start_.id, start_.generation, held);
+    }
+
+    asio::awaitable<result<std::chrono::milliseconds>>
+    extend(grant held, std::chrono::milliseconds hold_max) override {
+        co_return state_->extend(start_.id, start_.generation, held, hold_max);
     }
 
     asio::awaitable<result<bool>> break_(break_order order) override {

@@ -137,7 +137,7 @@ store_traits mysql_server::traits() const noexcept {
     traits.strength =
         facts_->flushes ? token_strength::strict : token_strength::durable_if_configured;
     traits.push = traits.fair = traits.server_clock = true;
-    traits.shared = traits.permits = traits.hold_max = true;
+    traits.shared = traits.permits = traits.hold_max = traits.extend = true;
     traits.counts = false;
     traits.ttl_min = std::chrono::milliseconds(100);
     traits.ttl_max = std::chrono::hours(24);

@@ -49,7 +49,7 @@ store_traits postgres_server::traits() const noexcept {
     traits.remote = true;
     traits.strength = token_strength::strict;
     traits.push = traits.fair = traits.server_clock = true;
-    traits.shared = traits.permits = traits.hold_max = true;
+    traits.shared = traits.permits = traits.hold_max = traits.extend = true;
     traits.counts = false;
     traits.ttl_min = std::chrono::milliseconds(100);
     traits.ttl_max = std::chrono::hours(24);

@@ -37,6 +37,9 @@ private:
             forwarding_wire::on_closed(std::move(why));
     }
 
+    std::optional<redis_address> next() const {
+        return referred_ && !has(tried_, *referred_) ? referred_ : settings_.known->next(tried_);
+    }
     asio::awaitable<redis_failure> search();
     asio::awaitable<redis_failure> try_node(redis_address node);
     asio::awaitable<redis_failure> judge_slot(redis_address node);
@@ -66,7 +69,7 @@ asio::awaitable<redis_failure> cluster_wire::open(redis_wire_events& events) {
 asio::awaitable<redis_failure> cluster_wire::search() {
     redis_failure worst;
     bool of_owner = false;
-    while (const auto node = settings_.known->next(tried_)) {
+    while (const auto node = next()) {
         tried_.push_back(*node);
         const bool owner = referred_ && text_of(*referred_) == text_of(*node);
         if (wire_)
@@ -91,7 +94,9 @@ asio::awaitable<redis_failure> cluster_wire::try_node(redis_address node) {
     settings.host = node.host;
     settings.port = node.port;
     settings.connect_max /= at_once;
-    const auto wire = make_socket_wire(strand_, std::move(settings));
+    const auto wire = settings_.connections
+                          ? settings_.connections->wire_to(strand_, std::move(settings))
+                          : make_socket_wire(strand_, std::move(settings));
     wire_ = wire;
     auto opening = wire->open(*this);
     auto failure = co_await std::move(opening);
@@ -104,8 +109,6 @@ asio::awaitable<redis_failure> cluster_wire::try_node(redis_address node) {
         nodes.prefer(node);
     else if (!closed_ && !is_in_motion(failure.text))
         nodes.pass_by(node);
-    if (referred_ && !has(tried_, *referred_))
-        nodes.prefer(*referred_);
     co_return failure;
 }
 

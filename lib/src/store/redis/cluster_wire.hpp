@@ -4,6 +4,7 @@
 
 #include "mortise/store/redis.hpp"
 #include "store/redis/greeting.hpp"
+#include "store/redis/node_connections.hpp"
 #include "store/redis/redis_wire.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
@@ -58,6 +59,8 @@ struct cluster_settings {
     wire_settings node;                    ///< Without host and port.
     std::string key;                       ///< In the slot of the store.
     std::shared_ptr<cluster_nodes> known;  ///< Shared by all wires of the store.
+    /// Connections that wires share; null: each wire has its own.
+    std::shared_ptr<node_connections> connections;
 };
 
 /// Makes a wire to the node that has the slot of the store when it is opened. Later the node itself

@@ -28,6 +28,11 @@ public:
     ) final {
         return wire_->pipeline(std::move(commands));
     }
+    void abandon(clock::duration patience) noexcept final {
+        if (wire_)
+            wire_->abandon(patience);
+        close();
+    }
 
 protected:
     void on_push(redis_value push) noexcept final { events_->on_push(std::move(push)); }

@@ -2,6 +2,7 @@
 #include "store/redis/greeting.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -72,9 +73,13 @@ redis_failure judge_hello(const std::vector<redis_value>& replies, redis_role wa
     return {};
 }
 
-bool confirms_subscription(const redis_value& push) noexcept {
-    return push.type == redis_value::kind::array && !push.items.empty() &&
-           push.items.front().text.ends_with("subscribe");
+bool answers_command(const redis_value& push, std::string_view name) noexcept {
+    if (push.type != redis_value::kind::array || push.items.empty())
+        return false;
+    const std::string& kind = push.items.front().text;
+    return std::equal(kind.begin(), kind.end(), name.begin(), name.end(), [](char a, char b) {
+        return a == std::tolower(static_cast<unsigned char>(b));
+    });
 }
 
 }  // namespace mortise::store_detail

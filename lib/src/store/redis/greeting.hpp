@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace mortise::store_detail {
@@ -56,8 +57,9 @@ judge_greeting(const std::vector<redis_value>& replies, const wire_settings& set
 /// @param wanted what the server must be.
 redis_failure judge_hello(const std::vector<redis_value>& replies, redis_role wanted);
 
-/// Whether a push confirms that a channel is subscribed to, or no longer.
-bool confirms_subscription(const redis_value& push) noexcept;
+/// Whether a push answers a command that subscribes to a channel, or ends that. A server may end a
+/// subscription by itself, by a push of another kind than the one that is waited for.
+bool answers_command(const redis_value& push, std::string_view name) noexcept;
 
 }  // namespace mortise::store_detail
 

@@ -164,7 +164,7 @@ void queue_link::attach(
             redis_link::time(),
             replicas,
             scripts()[redis_script::confirm],
-            wires()
+            settings().confirming_wires ? settings().confirming_wires : wires()
         );
     }
 }
@@ -187,6 +187,18 @@ asio::awaitable<result<resumed>> queue_link::prove() {
     if (!raw)
         co_return raw.error();
     auto session = parse_resumed(*raw);
+    if (!session && is_spread(*raw))
+        remember(
+            {errc::bad_config,
+             "the store is spread over the cluster in buckets: leave out buckets=1, or give this "
+             "one another prefix"}
+        );
+    if (const auto parts = other_parts(*raw); !session && !parts.empty())
+        remember(
+            {errc::bad_config,
+             "the locks are in " + parts + " buckets here, and " +
+                 std::to_string(settings().parts) + " are named: say buckets=" + parts}
+        );
     if (!session)
         co_return session.error();
     note_state(std::move(session->run), session->now + micros(redis_link::session().ttl));
@@ -261,6 +273,9 @@ std::vector<std::string> queue_link::resume_arguments(bool looked) const {
     arguments.push_back(settings().assume_new && !seen_ ? "1" : "0");
     arguments.push_back(std::to_string(settings().longest_ttl.count()));
     arguments.push_back(looked ? "1" : "0");
+    const auto& common = settings().common_domain;
+    arguments.push_back(common ? *common : std::string());
+    arguments.push_back(std::to_string(settings().parts));
     return arguments;
 }
 

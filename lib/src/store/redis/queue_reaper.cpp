@@ -111,6 +111,7 @@ queue_reaper::bury_some(std::string session, std::size_t& budget, bool may_pass)
                 keys.add_lock(locks, found->entries[at].lock);
                 ids.push_back(std::to_string(found->entries[at].id));
             }
+            locks.push_back(keys.of("id"));
             auto expelling =
                 run(script_call(redis_script::expel, std::move(locks), std::move(ids)), may_pass);
             if (const auto failed = co_await std::move(expelling))

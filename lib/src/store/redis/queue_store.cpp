@@ -47,7 +47,7 @@ std::string request_text(const lock_request& request) {
     return text;
 }
 
-class queue_store final : public store {
+class queue_store final : public store_detail::queue_store_port {
 public:
     queue_store(const redis_store_config& config, std::shared_ptr<queue_link> link)
         : link_(std::move(link)),
@@ -68,7 +68,7 @@ public:
         traits.scheme = "redis";
         traits.strength = link_->strength();
         traits.push = traits.fair = traits.server_clock = true;
-        traits.shared = traits.permits = traits.hold_max = true;
+        traits.shared = traits.permits = traits.hold_max = traits.extend = true;
         // The answer to a release does not wait for replicas, and that to a request does.
         traits.release_and_request = examined_.min_replicas == 0;
         traits.request_in_order = examined_.min_replicas == 0;
@@ -275,6 +275,32 @@ public:
         co_return store_detail::parse_drawn(*reply, held.token.domain);
     }
 
+    asio::awaitable<result<std::chrono::milliseconds>>
+    extend(grant held, std::chrono::milliseconds hold_max) override {
+        const auto link = link_;
+        auto text = grant_text(held, link->domain());
+        if (!text)
+            co_return error_code(errc::lease_lost);
+        *text += ' ' + store_detail::hold_text(hold_max);
+        auto waiting = link->session_turn(held.name);
+        const auto turn = co_await std::move(waiting);
+        if (!turn)
+            co_return turn.error();
+        auto asking = link->act_at({redis_script::extend, redis_script::extend, held.name, *text});
+        const auto reply = co_await std::move(asking);
+        if (!reply)
+            co_return reply.error();
+        const auto kept = store_detail::parse_extended(*reply);
+        if (!kept || !link->asks_replicas())
+            co_return kept;
+        auto written = link->one_grant(held.id, held.token, held.name);
+        written.front().hold_max = *kept;
+        auto confirming = link->confirm(std::move(written));
+        if (const auto failed = co_await std::move(confirming))
+            co_return failed;
+        co_return kept;
+    }
+
     asio::awaitable<result<std::vector<lock_view>>>
     list(std::string after, std::size_t limit, std::size_t queue_max) override {
         constexpr std::size_t at_once = 256;
@@ -327,7 +353,14 @@ public:
         co_return store_detail::parse_done(*reply);
     }
 
-    asio::awaitable<result<std::vector<store_finding>>> examine() override;
+    asio::awaitable<result<store_detail::redis_examination>> examination() override;
+    asio::awaitable<result<std::vector<store_finding>>> examine() override {
+        auto examining = examination();
+        const auto found = co_await std::move(examining);
+        if (!found)
+            co_return found.error();
+        co_return found->findings();
+    }
 
     std::string explain() const override { return link_->explain(); }
 
@@ -440,6 +473,7 @@ asio::awaitable<result<bool>> queue_store::break_(break_order order) {
     link_->keys().add_lock(keys, order.name);
     keys.push_back(link_->keys().of("n"));
     keys.push_back(link_->keys().of("b"));
+    keys.push_back(link_->keys().of("id"));
     std::vector<std::string> arguments;
     arguments.push_back(std::to_string(order.token.base()));
     arguments.push_back(std::to_string(*slot));
@@ -486,7 +520,7 @@ asio::awaitable<result<std::chrono::milliseconds>> queue_store::left_of_quaranti
     co_return store_detail::parse_time_left(store_detail::quarantine_end_in(until->text), *time);
 }
 
-asio::awaitable<result<std::vector<store_finding>>> queue_store::examine() {
+asio::awaitable<result<store_detail::redis_examination>> queue_store::examination() {
     auto found = examined_;
     auto asking = link_->ask_facts();
     auto facts = co_await std::move(asking);
@@ -514,12 +548,12 @@ asio::awaitable<result<std::vector<store_finding>>> queue_store::examine() {
         co_return locks.error();
     found.sessions = static_cast<std::uint64_t>(std::max<std::int64_t>(sessions->number, 0));
     found.locks = locks->size();
-    co_return found.findings();
+    co_return found;
 }
 
 }  // namespace
 
-std::unique_ptr<store> store_detail::make_queue_store(
+std::unique_ptr<store_detail::queue_store_port> store_detail::make_queue_store(
     const redis_store_config& config, link_settings settings, redis_wire_factory wires
 ) {
     return std::make_unique<queue_store>(

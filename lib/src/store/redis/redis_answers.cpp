@@ -43,6 +43,7 @@ result<session_entry> entry_of(
     entry.token = token_of(stored->base, stored->slot, domain);
     entry.slot = stored->slot;
     entry.age = age_of(stored->since, now);
+    entry.hold_max = stored->hold_max;
     return entry;
 }
 
@@ -88,10 +89,14 @@ result<resumed_session> parse_resumed(const redis_value& reply) {
     const auto letter = letter_of(reply);
     if (letter == "l" || letter == "k")
         return error_code(errc::session_lost);
+    if (is_spread(reply))
+        return error_code(errc::bad_config);
     if (letter == "f")
         return error_code(errc::newer_format);
-    if (letter == "d")
+    if (letter == "d" || letter == "c")
         return error_code(errc::bad_config);
+    if (letter == "n")
+        return error_code(errc::not_a_store);
     if (letter == "u")
         return error_code(errc::store_unavailable);
     if (letter != "o" || reply.items.size() != 6)
@@ -112,6 +117,16 @@ result<resumed_session> parse_resumed(const redis_value& reply) {
     if (left.failed() || time.failed() || changes.failed())
         return corrupt;
     return session;
+}
+
+bool is_spread(const redis_value& reply) noexcept {
+    return letter_of(reply) == "f" && reply.items.size() == 2 &&
+           reply.items[1].text.starts_with(spread_format);
+}
+
+std::string other_parts(const redis_value& reply) {
+    const bool differs = letter_of(reply) == "c" && reply.items.size() == 2;
+    return differs ? reply.items[1].text : std::string();
 }
 
 bool is_missing(const redis_value& reply) noexcept {
@@ -223,6 +238,19 @@ result<token_range> parse_drawn(const redis_value& reply, const token_domain& do
     range.first = token_of(first, 0, domain);
     range.count = count << fencing_token::sequence_bits;
     return range;
+}
+
+result<std::chrono::milliseconds> parse_extended(const redis_value& reply) {
+    words parts(reply.text);
+    const auto letter = parts.next();
+    if (letter == "l")
+        return error_code(errc::session_lost);
+    if (letter == "n")
+        return error_code(errc::lease_lost);
+    const auto kept = parse_hold(parts.next());
+    if (letter != "h" || !kept || !parts.at_end())
+        return corrupt;
+    return *kept;
 }
 
 result<beat_answer> parse_beat(const redis_value& reply) {

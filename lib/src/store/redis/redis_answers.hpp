@@ -79,6 +79,13 @@ std::chrono::milliseconds parse_time_left(std::string_view until, const redis_va
 /// @par Errors `session_lost`, `newer_format`, `bad_config` (another domain is wanted than the
 ///             store has), `store_unavailable` (nobody listens at the inbox).
 result<resumed_session> parse_resumed(const redis_value& reply);
+/// The format in the record of a store that is spread over buckets begins so. Programs that know
+/// no buckets refuse it as a newer one.
+inline constexpr std::string_view spread_format = "buckets";
+/// Whether a session was not resumed because the store is spread over buckets.
+bool is_spread(const redis_value& reply) noexcept;
+/// In how many buckets the store lies, if a session was not resumed because of that; else empty.
+std::string other_parts(const redis_value& reply);
 /// Whether a session was not resumed because there is no store yet.
 bool is_missing(const redis_value& reply) noexcept;
 /// Whether the short ways did not apply.
@@ -106,6 +113,9 @@ error_code parse_done(const redis_value& reply);
 error_code parse_ended(const redis_value& reply);
 /// @par Errors `session_lost`, `lease_lost`, `unsupported`.
 result<token_range> parse_drawn(const redis_value& reply, const token_domain& domain);
+/// For how long the grant is kept.
+/// @par Errors `session_lost`, `lease_lost`.
+result<std::chrono::milliseconds> parse_extended(const redis_value& reply);
 /// @par Errors `session_lost`, `store_replaced`.
 result<beat_answer> parse_beat(const redis_value& reply);
 /// @par Errors `session_lost`.

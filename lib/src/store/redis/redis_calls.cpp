@@ -19,6 +19,7 @@ bool is_urgent(redis_script script) noexcept {
     case redis_script::expire:
     case redis_script::advance:
     case redis_script::forget:
+    case redis_script::redlock_beat:
         return true;
     default:
         return false;
@@ -51,9 +52,9 @@ void redis_calls::attach(
 
 void redis_calls::close_if_late(alarm& by, const wire_ptr& wire, clock::duration limit) {
     const auto due = coro::saturating_add(time_->now(), limit);
-    by.set(*time_, strand_, due, [wire = std::weak_ptr(wire)] {
+    by.set(*time_, strand_, due, [limit, wire = std::weak_ptr(wire)] {
         if (const auto late = wire.lock())
-            late->close();
+            late->abandon(limit);
     });
 }
 

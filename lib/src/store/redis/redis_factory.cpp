@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mortise/store/redis.hpp"
 #include "store/redis/cluster_wire.hpp"
+#include "store/redis/lock_buckets.hpp"
 #include "store/redis/redis_examination.hpp"
 #include "store/redis/redis_scripts.hpp"
 #include "store/redis/redis_stores.hpp"
@@ -56,6 +57,9 @@ void check_place(const redis_store_config& config) {
         );
     if (!config.cluster.empty() && config.allow_unseen_restarts)
         refuse("allow_unseen_restarts", "leave it out: a node that takes over must be noticed");
+    if (!config.cluster.empty() &&
+        (config.buckets == 0 || config.buckets > store_detail::lock_buckets::count_max))
+        refuse("buckets = " + std::to_string(config.buckets), "use 1 to 1024 buckets");
     if (!config.cluster.empty() && config.database != 0)
         refuse("database", "leave it out: a cluster has no other than 0");
     if (path.empty() && config.sentinels.empty() && config.cluster.empty())
@@ -214,11 +218,9 @@ std::unique_ptr<store> make_single_key(
 
 }  // namespace
 
-std::unique_ptr<store>
-store_detail::make_redis_store(const redis_store_config& config, redis_wire_factory wires) {
+store_detail::link_settings store_detail::checked_link_settings(const redis_store_config& config) {
     check(config);
     link_settings settings;
-    const bool single_key = config.form == redis_form::single_key;
     settings.prefix = prefix_of(config);
     settings.cluster = !config.cluster.empty();
     settings.domain = config.domain;
@@ -229,27 +231,41 @@ store_detail::make_redis_store(const redis_store_config& config, redis_wire_fact
     settings.min_replicas = config.min_replicas;
     settings.connect_max = config.connect_max;
     settings.name = name_of(config);
-    if (single_key)
+    return settings;
+}
+
+std::unique_ptr<store>
+store_detail::make_redis_store(const redis_store_config& config, redis_wire_factory wires) {
+    auto settings = checked_link_settings(config);
+    if (config.form == redis_form::single_key)
         return make_single_key(config, std::move(settings), std::move(wires));
     return make_queue_store(config, std::move(settings), std::move(wires));
 }
 
-std::unique_ptr<store> make_redis_store(redis_store_config config) {
+store_detail::redis_wire_factory store_detail::wires_to(const redis_store_config& config) {
     if (!config.sentinels.empty()) {
-        auto wires = [settings = sentinel_settings_of(config)](const asio::any_io_executor& strand
-                     ) { return store_detail::make_sentinel_wire(strand, settings); };
-        return store_detail::make_redis_store(config, std::move(wires));
+        return [settings = sentinel_settings_of(config)](const asio::any_io_executor& strand) {
+            return make_sentinel_wire(strand, settings);
+        };
     }
     if (!config.cluster.empty()) {
-        auto wires = [settings = cluster_settings_of(config)](const asio::any_io_executor& strand) {
-            return store_detail::make_cluster_wire(strand, settings);
+        return [settings = cluster_settings_of(config)](const asio::any_io_executor& strand) {
+            return make_cluster_wire(strand, settings);
         };
-        return store_detail::make_redis_store(config, std::move(wires));
     }
-    auto wires = [settings = wire_settings_of(config)](const asio::any_io_executor& strand) {
-        return store_detail::make_socket_wire(strand, settings);
+    return [settings = wire_settings_of(config)](const asio::any_io_executor& strand) {
+        return make_socket_wire(strand, settings);
     };
-    return store_detail::make_redis_store(config, std::move(wires));
+}
+
+std::unique_ptr<store> make_redis_store(redis_store_config config) {
+    if (!config.cluster.empty() && config.buckets != 1) {
+        auto settings = store_detail::checked_link_settings(config);
+        auto node = wire_settings_of(config);
+        node.role = store_detail::redis_role::node;
+        return store_detail::make_bucketed_store(config, std::move(settings), std::move(node));
+    }
+    return store_detail::make_redis_store(config, store_detail::wires_to(config));
 }
 
 }  // namespace mortise

@@ -18,6 +18,7 @@ constexpr coro::backoff_options reconnecting{milliseconds(10), milliseconds(1'00
 redis_link::redis_link(link_settings settings, redis_wire_factory wires)
     : session_link(drawn_pauses(reconnecting, random_id::draw().low)),
       settings_(std::move(settings)),
+      scripts_(redis_scripts::shared()),
       wires_(std::move(wires)) {}
 
 void redis_link::attach(
@@ -28,7 +29,7 @@ void redis_link::attach(
         session_link::strand(),
         session_link::time(),
         weak_from_this(),
-        [this](redis_failure why) { on_closed(std::move(why)); }
+        [this](redis_failure why) { give_up(std::move(why), patience()); }
     );
 }
 
@@ -92,8 +93,17 @@ void redis_link::limit_opening(const wire_ptr& wire) {
     opening_alarm_.set(*time(), strand(), due, [weak = weak_from_this(), of = std::weak_ptr(wire)] {
         const auto self = std::static_pointer_cast<redis_link>(weak.lock());
         if (self && self->newest_wire() == of.lock())
-            self->on_closed({errc::store_unavailable, "it does not greet in time"});
+            self->give_up(
+                {errc::store_unavailable, "it does not greet in time"}, self->settings_.connect_max
+            );
     });
+}
+
+// The server owes answers.
+void redis_link::give_up(redis_failure why, clock::duration patience) noexcept {
+    if (const auto wire = newest_wire())
+        wire->abandon(patience);
+    on_closed(std::move(why));
 }
 
 asio::awaitable<redis_failure> redis_link::prepare(wire_ptr) {
@@ -234,7 +244,7 @@ void redis_link::on_closed(redis_failure why) noexcept {
 }
 
 void redis_link::on_push(redis_value push) noexcept {
-    if (push.items.size() == 3 && push.items[0].text == "message") {
+    if (push.items.size() == 3 && push.items[0].text.ends_with("message")) {
         on_message(push.items[2].text);
     } else if (push.items.size() == 2 && push.items[0].text == "invalidate") {
         // The database was flushed (null), or the record that describes the store has changed.

@@ -29,6 +29,10 @@ struct link_settings {
 
     std::string prefix;
     std::string domain;  ///< The one wanted; empty: that of the store, or one made from its id.
+    /// Of a store that is a part of another one: the domain of that, which is learnt later. It goes
+    /// into a new part; one that is there keeps its own.
+    std::shared_ptr<const std::string> common_domain;
+    unsigned parts = 1;  ///< How many of them there are.
     accepted_risks accepted;
     bool assume_new = false;
     bool cluster = false;  ///< Its servers are nodes of a cluster.
@@ -37,6 +41,8 @@ struct link_settings {
     std::chrono::milliseconds connect_max{5'000};
     /// The name of the server in messages.
     std::string name;
+    /// Connections for `WAIT`, which blocks them; empty: as the others.
+    redis_wire_factory confirming_wires;
 };
 
 /// The link to a Redis server: its connection is a wire, with what the server is, the scripts, and
@@ -114,23 +120,24 @@ protected:
     error_code refused(const wire_ptr& wire, const redis_value& reply);
     /// The server has carried out a write of the session.
     void write_accepted() noexcept { refusing_since_.reset(); }
+    void opening_ended(bool in_use) override;
 
 private:
     asio::awaitable<error_code> open_connection() override;
     void close_connection() noexcept override;
-    void opening_ended(bool in_use) override;
     void on_push(redis_value push) noexcept override;
     void on_closed(redis_failure why) noexcept override;
 
     asio::awaitable<redis_failure> connect();
     void limit_opening(const wire_ptr& wire);
+    void give_up(redis_failure why, clock::duration patience) noexcept;
     asio::awaitable<redis_failure> learn_facts();
     asio::awaitable<result<wire_ptr>> reach(alarm& by);
     void leave(const wire_ptr& wire);
     void lacks_replicas(const redis_failure& why);
 
     const link_settings settings_;
-    const redis_scripts scripts_;
+    const redis_scripts& scripts_;
     const redis_wire_factory wires_;
 
     std::string name_;  ///< The session's name at the server.

@@ -22,6 +22,7 @@ enum class redis_script : std::uint8_t {
     request_in_order,  ///< Of several locks.
     withdraw,
     draw,
+    extend,
     beat,
     confirm,
     survey,
@@ -44,6 +45,21 @@ enum class redis_script : std::uint8_t {
     single_key_draw,
     single_key_break,
     single_key_view,
+    // Scripts of a node of Redlock.
+    redlock_open,
+    redlock_beat,
+    redlock_ask,
+    redlock_free,
+    redlock_draw,
+    redlock_check,
+    redlock_end,
+    redlock_expel,
+    redlock_counter,
+    redlock_restore,
+    redlock_view,
+    redlock_break,
+    // Scripts of a store that is spread over a cluster.
+    bucket_record,
 };
 
 /// A script with what it is given.
@@ -69,6 +85,9 @@ public:
 
     redis_scripts();
 
+    /// Those of this process: a store may have many links.
+    static const redis_scripts& shared();
+
     const script& operator[](redis_script id) const noexcept {
         return scripts_[static_cast<std::size_t>(id)];
     }
@@ -77,8 +96,7 @@ public:
     /// rights: printable ASCII except quotes, backslash and braces.
     static bool prefix_allowed(std::string_view prefix) noexcept;
 
-    static constexpr std::size_t count =
-        static_cast<std::size_t>(redis_script::single_key_view) + 1;
+    static constexpr std::size_t count = static_cast<std::size_t>(redis_script::bucket_record) + 1;
 
     /// All scripts from `first` to `last`.
     static std::vector<redis_script> range(redis_script first, redis_script last);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "store/redis/redis_url.hpp"
-
-#include "url/store_opener.hpp"
+#include "store/redis/redis_stores.hpp"
 #include "url/store_url.hpp"
 
 #include <algorithm>
@@ -13,14 +11,6 @@ namespace {
 
 constexpr std::uint16_t server_port = 6379;
 constexpr std::uint16_t sentinel_port = 26379;
-
-unsigned database_in(std::string_view text, const store_url& url) {
-    unsigned number = 0;
-    const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (!text.empty() && (wrong != std::errc() || end != text.data() + text.size()))
-        url.refuse("name the database by its number, as in redis://localhost/0");
-    return number;
-}
 
 // Refuses a number that is too large, which the conversion could make a small one.
 unsigned replicas_in(const store_url& url) {
@@ -64,6 +54,11 @@ void read_cluster(redis_store_config& config, const store_url& url) {
         config.cluster.emplace_back(each.host, each.port);
     if (database_in(server.path, url) != 0)
         url.refuse("leave the database out: a cluster has no other than 0");
+    constexpr unsigned most = 1'024;
+    const auto buckets = url.number("buckets", config.buckets);
+    if (buckets == 0 || buckets > most)
+        url.refuse("use 1 to 1024 buckets");
+    config.buckets = static_cast<unsigned>(buckets);
 }
 
 void read_socket(redis_store_config& config, const store_url& url) {
@@ -92,6 +87,14 @@ void read_sentinels(redis_store_config& config, const store_url& url) {
 }
 
 }  // namespace
+
+unsigned database_in(std::string_view text, const store_url& url) {
+    unsigned number = 0;
+    const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (!text.empty() && (wrong != std::errc() || end != text.data() + text.size()))
+        url.refuse("name the database by its number, as in redis://localhost/0");
+    return number;
+}
 
 bool is_redis_scheme(std::string_view scheme) noexcept {
     return scheme == "redis" || scheme == "rediss" || scheme == "redis+sentinel" ||
@@ -123,6 +126,8 @@ redis_store_config redis_config_of(const store_url& url) {
         "busy_poll_max_us"};
     const std::initializer_list<std::string_view> of_tls = {
         "ca_file", "certificate_file", "key_file", "tls_name"};
+    const std::initializer_list<std::string_view> none = {};
+    const std::initializer_list<std::string_view> of_cluster = {"buckets"};
     const std::initializer_list<std::string_view> of_sentinels = {
         "sentinel_user", "sentinel_password_file", "sentinel_password_env"};
     if (by_socket) {
@@ -132,7 +137,7 @@ redis_store_config redis_config_of(const store_url& url) {
         url.allow_options(options, of_tls, of_sentinels);
         read_sentinels(config, url);
     } else {
-        url.allow_options(options, of_tls);
+        url.allow_options(options, of_tls, by_cluster ? of_cluster : none);
         by_cluster ? read_cluster(config, url) : read_server(config, url);
     }
     config.form = form_in(url);
@@ -168,17 +173,3 @@ redis_store_config parse_redis_url(std::string_view text) {
 }
 
 }  // namespace mortise
-
-namespace {
-
-std::unique_ptr<mortise::store> open_redis(const mortise::store_url& url) {
-    return mortise::make_redis_store(mortise::store_detail::redis_config_of(url));
-}
-
-}  // namespace
-
-constinit const mortise::store_detail::store_opener mortise_redis_opener{
-    &mortise::store_detail::is_redis_scheme,
-    "redis://HOST, rediss://HOST, redis+unix:///PATH, redis+sentinel://HOST,.../NAME, "
-    "redis+cluster://HOST,...",
-    &open_redis};

@@ -2,6 +2,7 @@
 #ifndef MORTISE_STORE_REDIS_REDIS_WIRE_HPP
 #define MORTISE_STORE_REDIS_REDIS_WIRE_HPP
 
+#include "mortise/coro/clock.hpp"
 #include "mortise/error.hpp"
 #include "store/redis/redis_failure.hpp"
 
@@ -92,8 +93,16 @@ public:
     virtual asio::awaitable<result<std::vector<redis_value>>>
     pipeline(std::vector<redis_command> commands);
 
+    /// Holds back what is to be written, or no longer: commands of one moment then go out together.
+    virtual void hold_back(bool /*held*/) noexcept {}
+
     /// Closes the connection: pending calls end, and no event is told any longer.
     virtual void close() noexcept = 0;
+
+    /// Closes a connection whose server owes this wire answers for longer than `patience`. Where
+    /// wires share it, all of them end, and the next one opens another: unless the server has
+    /// answered somebody in the second half of that time.
+    virtual void abandon(clock::duration /*patience*/) noexcept { close(); }
 };
 
 /// Makes a new wire for each connection, to the server in the settings. A fault of the settings is

@@ -3,6 +3,7 @@
 
 #include "mortise/coro/detail/with_code.hpp"
 #include "store/redis/known_scripts.hpp"
+#include "store/redis/stored_entry.hpp"
 #include "store/redis/words.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -100,9 +101,9 @@ replica_quorum::ask(const written_state& state, std::chrono::milliseconds limit)
         }
         const auto wire = wire_;
         alarm silent;
-        silent.set(*time_, strand_, late, [at = std::weak_ptr(wire)] {
+        silent.set(*time_, strand_, late, [limit, at = std::weak_ptr(wire)] {
             if (const auto still = at.lock())
-                still->close();
+                still->abandon(2 * limit);
         });
         auto reaching = reach_on(*wire, state, limit);
         auto outcome = co_await std::move(reaching);
@@ -128,8 +129,12 @@ redis_command replica_quorum::confirmation(const written_state& state, bool know
         command.push_back(each.crowd);
     }
     command.push_back(state.session);
-    for (const auto& each : state.grants)
-        command.push_back(std::to_string(each.id) + ' ' + std::to_string(each.base));
+    for (const auto& each : state.grants) {
+        std::string text = std::to_string(each.id) + ' ' + std::to_string(each.base);
+        if (each.hold_max)
+            text += ' ' + hold_text(*each.hold_max);
+        command.push_back(std::move(text));
+    }
     return command;
 }
 

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,6 +31,8 @@ struct written_grant {
     std::uint64_t base = 0;  ///< Of its token.
     std::string lock;        ///< The key of its lock, and that of the lock's crowd of holders.
     std::string crowd;
+    /// For how long the server keeps it, if that was extended.
+    std::optional<std::chrono::milliseconds> hold_max;
 };
 using written_grants = std::vector<written_grant>;
 

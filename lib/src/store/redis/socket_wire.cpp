@@ -60,6 +60,10 @@ public:
     asio::awaitable<result<redis_value>> call(redis_command command) override;
     asio::awaitable<result<std::vector<redis_value>>> pipeline(std::vector<redis_command> commands
     ) override;
+    void hold_back(bool held) noexcept override {
+        held_back_ = held;
+        write();
+    }
     void close() noexcept override;
 
 private:
@@ -68,7 +72,7 @@ private:
 
     /// What is owed for one command.
     struct owed {
-        bool by_push = false;          ///< The server answers by a push.
+        std::string by_push;           ///< The command, if the server answers it by a push.
         std::shared_ptr<values> into;  ///< The replies to several commands are collected there.
         completion done;               ///< Of the last one of them, or of the only one.
     };
@@ -123,6 +127,7 @@ private:
     bool is_late_ = false;   ///< The time of the opening is over.
     bool sends_ = false;
     bool hands_over_ = false;  ///< Replies are being handed over.
+    bool held_back_ = false;   ///< Commands are collected.
     bool open_ = false;
     bool closed_ = false;
 };
@@ -228,7 +233,8 @@ socket_wire::pipeline(std::vector<redis_command> commands) {
 void socket_wire::start(completion done, socket_wire* self, redis_command command) {
     put_command(self->out_, command);
     owed& mine = self->owed_.emplace_back();
-    mine.by_push = is_answered_by_push(command.front());
+    if (is_answered_by_push(command.front()))
+        mine.by_push = std::move(command.front());
     mine.done = std::move(done);
     self->write();
 }
@@ -248,7 +254,7 @@ void socket_wire::start_all(
 }
 
 void socket_wire::write() {
-    if (sends_ || hands_over_ || closed_ || out_.empty())
+    if (sends_ || hands_over_ || held_back_ || closed_ || out_.empty())
         return;
     if (open_)
         busy_poll_.begin();
@@ -314,8 +320,8 @@ void socket_wire::hand_over() {
 
 // A subscription that is refused is answered by an error, which is no push.
 void socket_wire::take(resp_item item) {
-    const bool confirms =
-        item.pushed && !owed_.empty() && owed_.front().by_push && confirms_subscription(item.value);
+    const bool confirms = item.pushed && !owed_.empty() && !owed_.front().by_push.empty() &&
+                          answers_command(item.value, owed_.front().by_push);
     if (!item.pushed || confirms)
         return answer(std::move(item.value));
     busy_poll_.rest();

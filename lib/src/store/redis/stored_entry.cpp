@@ -33,8 +33,22 @@ std::optional<lock_mode> parse_mode(std::string_view text) noexcept {
     return lock_mode::permits(count);
 }
 
-std::optional<stored_entry> stored_entry::parse(std::string_view text) {
+std::string hold_text(std::chrono::milliseconds hold_max) {
+    return hold_max == std::chrono::milliseconds::max() ? "-" : std::to_string(hold_max.count());
+}
+
+std::optional<std::chrono::milliseconds> parse_hold(std::string_view text) noexcept {
     constexpr std::uint64_t hold_end = 1ull << 53;
+    if (text == "-")
+        return std::chrono::milliseconds::max();
+    words reader(text);
+    const auto count = reader.number();
+    if (reader.failed() || count >= hold_end)
+        return std::nullopt;
+    return std::chrono::milliseconds(count);
+}
+
+std::optional<stored_entry> stored_entry::parse(std::string_view text) {
     words reader(text);
     stored_entry entry;
     const auto state = reader.next();
@@ -42,23 +56,18 @@ std::optional<stored_entry> stored_entry::parse(std::string_view text) {
         return std::nullopt;
     entry.granted = state == "g";
     const auto mode = parse_mode(reader.next());
-    const auto hold = reader.next();
+    const auto hold = parse_hold(reader.next());
     entry.since = reader.number();
     if (entry.granted) {
         entry.base = reader.base();
         entry.slot = reader.number<std::uint32_t>();
     }
     entry.name = reader.rest();
-    if (!mode || reader.failed() || entry.name.empty() || entry.slot > lock_mode::capacity_max)
+    if (!mode || !hold || reader.failed() || entry.name.empty() ||
+        entry.slot > lock_mode::capacity_max)
         return std::nullopt;
     entry.mode = *mode;
-    if (hold != "-") {
-        words number(hold);
-        const auto count = number.number();
-        if (number.failed() || count >= hold_end)
-            return std::nullopt;
-        entry.hold_max = std::chrono::milliseconds(count);
-    }
+    entry.hold_max = *hold;
     return entry;
 }
 

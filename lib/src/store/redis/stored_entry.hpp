@@ -35,6 +35,10 @@ struct stored_entry {
 std::string mode_text(lock_mode mode);
 std::optional<lock_mode> parse_mode(std::string_view text) noexcept;
 
+/// For how long a grant is kept, as the scripts say it: milliseconds, or - if it has no end.
+std::string hold_text(std::chrono::milliseconds hold_max);
+std::optional<std::chrono::milliseconds> parse_hold(std::string_view text) noexcept;
+
 /// The token of a base that the server wrote. `slot` must not be above `lock_mode::capacity_max`.
 fencing_token token_of(std::uint64_t base, std::uint32_t slot, const token_domain& domain);
 

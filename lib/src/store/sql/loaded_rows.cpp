@@ -99,6 +99,11 @@ void loaded_rows::grant(const lock_entry& entry) {
     granted_.emplace(entry.ordinal, entry);
 }
 
+void loaded_rows::set_hold_max(const lock_entry& granted, std::chrono::milliseconds hold_max) {
+    rewritten_ = true;
+    granted_.at(granted.ordinal).hold_max = hold_max;
+}
+
 presence loaded_rows::presence_of(session_key session) {
     const auto* const party = party_of(session);
     const bool alive = party && !party->dead && !core::is_over(party->deadline, loaded_.now);
@@ -188,7 +193,7 @@ std::vector<lock_entry> loaded_rows::fold(sql_lock_row& row) const {
 }
 
 bool loaded_rows::any_change() const noexcept {
-    return visible_ || base_ != base_before(loaded_) || !changes_.empty();
+    return visible_ || rewritten_ || base_ != base_before(loaded_) || !changes_.empty();
 }
 
 sql_lock_change loaded_rows::take_change(

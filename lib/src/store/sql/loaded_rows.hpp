@@ -6,6 +6,7 @@
 #include "core/lock_rows.hpp"
 #include "store/sql/sql_gateway.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -30,6 +31,7 @@ public:
     void insert(const core::lock_entry& entry) override;
     void erase(const core::lock_entry& entry) override;
     void grant(const core::lock_entry& entry) override;
+    void set_hold_max(const core::lock_entry& granted, std::chrono::milliseconds hold_max) override;
     core::presence presence_of(core::session_key session) override;
     void mark_dead(core::session_key session) override;
     std::optional<core::lock_entry> any_of(core::session_key session) override;
@@ -81,6 +83,7 @@ private:
     std::map<core::session_key, std::uint64_t> changes_;
     std::set<core::session_key> unmarked_;
     std::optional<break_record> record_;
+    bool rewritten_ = false;  ///< Something changed that nobody watches for.
     bool visible_ = false;
 };
 

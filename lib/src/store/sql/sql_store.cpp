@@ -180,6 +180,26 @@ public:
         co_return store_detail::tokens_of(*base, held.token.domain);
     }
 
+    asio::awaitable<result<std::chrono::milliseconds>>
+    extend(grant held, std::chrono::milliseconds hold_max) override {
+        auto asking = link_->session_turn(held.name);
+        const auto turn = co_await std::move(asking);
+        if (!turn)
+            co_return turn.error();
+        const auto slot = held.token.domain.slot_in(link_->domain());
+        result<std::chrono::milliseconds> kept = error_code(errc::lease_lost);
+        if (!slot)
+            co_return kept;
+        const auto own = link_->actor().key;
+        lock_runner::operation work = [&](core::lock_engine& engine, loaded_rows&) {
+            kept = engine.extend(own, {held.name, held.id, held.token.value, *slot}, hold_max);
+        };
+        auto running = run(held.name, 0, std::move(work));
+        if (const error_code failed = co_await std::move(running))
+            co_return failed;
+        co_return kept;
+    }
+
     asio::awaitable<result<std::vector<lock_view>>>
     list(std::string after, std::size_t limit, std::size_t queue_max) override {
         constexpr std::size_t portion = 64;

@@ -30,7 +30,9 @@ std::chrono::milliseconds entry_values::hold_max(int column) {
     using std::chrono::milliseconds;
     if (query_.signed_number(column) == milliseconds::max().count())
         return milliseconds::max();
-    return milliseconds(query_.within(column, 1, duration_max.count(), "entry.hold_max_ms"));
+    // Of a grant that was extended it counts from the grant.
+    const auto most = 2 * duration_max.count();
+    return milliseconds(query_.within(column, 1, most, "entry.hold_max_ms"));
 }
 
 std::uint64_t entry_values::ordinal(int column) {

@@ -80,6 +80,16 @@ bool release_and_request_operation::grants(request_id id) const noexcept {
     return !out.code && request_.grants(id);
 }
 
+void extend_operation::apply(lock_engine& engine, session_key session, const token_domain& domain) {
+    const auto slot = held_.token.domain.slot_in(domain);
+    const auto kept =
+        slot ? engine.extend(session, {held_.name, held_.id, held_.token.value, *slot}, hold_max_)
+             : error_code(errc::lease_lost);
+    out.code = kept ? error_code() : kept.error();
+    if (kept)
+        out.value = *kept;
+}
+
 void draw_operation::apply(lock_engine& engine, session_key session, const token_domain& domain) {
     const auto slot = held_.token.domain.slot_in(domain);
     const auto first =

@@ -6,6 +6,7 @@
 #include "mortise/token_domain.hpp"
 #include "store/sqlite/outcome.hpp"
 
+#include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
@@ -117,6 +118,19 @@ public:
 private:
     release_operation release_;
     request_operation request_;
+};
+
+/// Answers for how long the grant is kept now.
+class extend_operation final : public operation_giving<std::chrono::milliseconds> {
+public:
+    extend_operation(grant held, std::chrono::milliseconds hold_max)
+        : held_(std::move(held)), hold_max_(hold_max) {}
+
+    void apply(core::lock_engine&, core::session_key, const token_domain&) override;
+
+private:
+    grant held_;
+    std::chrono::milliseconds hold_max_;
 };
 
 class draw_operation final : public operation_giving<token_range> {

@@ -21,7 +21,7 @@ std::vector<session_entry> lock_reader::entries(core::session_key session) {
         files_.db(),
         "SELECT request, name, queued, token, slot, queued = 0 AND EXISTS("
         "  SELECT 1 FROM entry AS other"
-        "  WHERE other.name = entry.name AND queued = 1 AND session <> ?1), since"
+        "  WHERE other.name = entry.name AND queued = 1 AND session <> ?1), since, hold_max_ms"
         " FROM entry WHERE session = ?1 ORDER BY request"
     );
     query.bind(session);
@@ -36,6 +36,7 @@ std::vector<session_entry> lock_reader::entries(core::session_key session) {
             entry.token = {values.token(3, true), domain_.of_slot(entry.slot)};
             entry.contended = query.number(5) != 0;
             entry.age = values.age(6, at_);
+            entry.hold_max = values.hold_max(7);
         }
         entries.push_back(std::move(entry));
     }

@@ -232,6 +232,26 @@ void sql_rows::grant(const lock_entry& entry) {
         .step();
 }
 
+void sql_rows::set_hold_max(const lock_entry& granted, std::chrono::milliseconds hold_max) {
+    lock_entry changed = granted;
+    changed.hold_max = hold_max;
+    if (lock_window* const seen = open_window(granted.name)) {
+        seen->erase(granted);
+        seen->insert(changed);
+    }
+    note_ends(granted.session);
+    sqlite_query query(
+        db_,
+        "UPDATE entry SET hold_max_ms = ?, ends = nullif(?, 0)"
+        " WHERE name = ? AND queued = 0 AND ordinal = ?"
+    );
+    query.bind_signed(hold_max.count())
+        .bind_signed(end_column(changed))
+        .bind(granted.name)
+        .bind(granted.ordinal)
+        .step();
+}
+
 std::optional<lock_entry> sql_rows::any_of(session_key session) {
     sqlite_query query(
         db_, "SELECT " ENTRY_COLUMNS " FROM entry WHERE session = ? ORDER BY request LIMIT 1"

@@ -6,6 +6,7 @@
 #include "store/sqlite/lock_window.hpp"
 #include "store/sqlite/session_index.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -59,6 +60,7 @@ public:
     void insert(const core::lock_entry& entry) override;
     void erase(const core::lock_entry& entry) override;
     void grant(const core::lock_entry& entry) override;
+    void set_hold_max(const core::lock_entry& granted, std::chrono::milliseconds hold_max) override;
     core::presence presence_of(core::session_key session) override;
     void mark_dead(core::session_key session) override;
     std::optional<core::lock_entry> any_of(core::session_key session) override;

@@ -23,7 +23,7 @@ public:
         traits.scheme = "sqlite";
         traits.strength = token_strength::strict;
         traits.push = traits.fair = traits.server_clock = true;
-        traits.shared = traits.permits = traits.hold_max = true;
+        traits.shared = traits.permits = traits.hold_max = traits.extend = true;
         traits.release_and_request = traits.request_in_order = true;
         traits.ttl_min = std::chrono::milliseconds(100);
         traits.ttl_max = store_detail::session_ttl_max;
@@ -103,6 +103,11 @@ public:
 
     asio::awaitable<result<token_range>> draw(grant held) override {
         return performed(store_detail::draw_operation(std::move(held)));
+    }
+
+    asio::awaitable<result<std::chrono::milliseconds>>
+    extend(grant held, std::chrono::milliseconds hold_max) override {
+        return performed(store_detail::extend_operation(std::move(held), hold_max));
     }
 
     asio::awaitable<result<bool>> break_(break_order order) override {

@@ -234,12 +234,20 @@ std::optional<store_finding> ensemble_facts::judge_connections() const {
 
 std::vector<store_finding> ensemble_facts::findings() const {
     std::vector<store_finding> all;
+    if (!missing.empty()) {
+        all.push_back(finding(
+            verdict::weak,
+            "store",
+            "There is none at " + missing +
+                ": the first client that takes a lock makes it. If there should be one, compare "
+                "this path with those of the clients."
+        ));
+    }
     all.push_back(finding(
         verdict::holds,
         "tokens",
-        "They are numbers of the ensemble's transactions, and grow as long as its data is kept; "
-        "this is epoch " +
-            std::to_string(epoch) + " of 2097152."
+        "They are numbers of the ensemble's transactions, and grow as long as its data is kept" +
+            (epoch == 0 ? "." : "; this is epoch " + std::to_string(epoch) + " of 2097152.")
     ));
     all.push_back(judge_sessions(timeout));
     all.push_back(judge_longest_ttl());

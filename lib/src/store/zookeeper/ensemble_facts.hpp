@@ -34,7 +34,8 @@ struct ensemble_facts {
 
     std::vector<server_report> servers;    ///< Those that the settings of the store name.
     std::size_t voters = 0;                ///< As the ensemble itself knows; zero: a server alone.
-    std::uint64_t epoch = 0;               ///< Of the newest write.
+    std::uint64_t epoch = 0;               ///< Of the newest write; zero: unknown.
+    std::string missing;                   ///< The root, if nobody has made the store yet.
     std::chrono::milliseconds tick{0};     ///< By the settings of the store (`tick_ms`).
     std::chrono::milliseconds ttl{0};      ///< Of the session; zero: there is none.
     std::chrono::milliseconds timeout{0};  ///< Likewise, at the servers.

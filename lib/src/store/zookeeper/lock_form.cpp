@@ -7,9 +7,26 @@
 #include <boost/asio/detached.hpp>
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 namespace mortise::store_detail {
+
+std::unique_ptr<path_room> lock_form::take_room(const std::string& lock_path, std::size_t more) {
+    constexpr std::size_t of_the_length = 4;
+    const auto bytes = lock_path.size() + more + of_the_length;
+    const auto most = link_->config().paths_max;
+    if (*path_bytes_ + bytes <= most)
+        return std::make_unique<path_room>(path_bytes_, bytes);
+    link_->note(
+        errc::store_full,
+        "this client has nodes with paths of " + std::to_string(*path_bytes_) +
+            " bytes, and paths_max is " + std::to_string(most) +
+            ": servers that write down the end of its session might not start again "
+            "(docs/stores/zookeeper.md). Use shorter names, or several clients"
+    );
+    return nullptr;
+}
 
 asio::awaitable<error_code> lock_form::end() {
     const auto kept = shared_from_this();

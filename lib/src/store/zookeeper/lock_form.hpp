@@ -5,6 +5,7 @@
 #include "store/link/lock_turns.hpp"
 #include "store/zookeeper/zookeeper_link.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -12,6 +13,22 @@
 #include <vector>
 
 namespace mortise::store_detail {
+
+/// Room for the path of a node among those of its session; given back with this object.
+class path_room {
+public:
+    path_room(std::shared_ptr<std::size_t> taken, std::size_t bytes)
+        : taken_(std::move(taken)), bytes_(bytes) {
+        *taken_ += bytes_;
+    }
+    ~path_room() { *taken_ -= bytes_; }
+    path_room(const path_room&) = delete;
+    path_room& operator=(const path_room&) = delete;
+
+private:
+    const std::shared_ptr<std::size_t> taken_;
+    const std::size_t bytes_;
+};
 
 /// What the session of a link asks for, in one of the forms in which nodes keep locks.
 ///
@@ -47,6 +64,10 @@ protected:
     asio::awaitable<lock_turn> turn(std::string name) {
         return turns_->take(link_->executor(), std::move(name));
     }
+    /// Room for a node whose path is `lock_path` and at most `more` bytes: null if the nodes of
+    /// this session would have longer paths than one record of the servers bears, and the link
+    /// remembers that.
+    std::unique_ptr<path_room> take_room(const std::string& lock_path, std::size_t more);
     void count_change() noexcept { ++changes_; }
     /// Calls that wait for their turn must not begin any more, and nothing has changed since.
     void end_calls() noexcept {
@@ -76,6 +97,7 @@ private:
     );
 
     const std::shared_ptr<lock_turns> turns_ = std::make_shared<lock_turns>();
+    const std::shared_ptr<std::size_t> path_bytes_ = std::make_shared<std::size_t>(0);
     std::uint64_t changes_ = 0;
     std::uint64_t ends_ = 0;
 };

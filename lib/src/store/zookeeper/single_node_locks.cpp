@@ -121,7 +121,13 @@ asio::awaitable<result<answer>> single_node_locks::ask(const lock_request& wish)
     if (!known) {
         if (!wish.queue && !lock->line.empty())
             co_return answer{};
+        auto room = take_room(lock->path, 0);
+        if (!room) {
+            forget_if_unused(name);
+            co_return error_code(errc::store_full);
+        }
         known = &lock->line.emplace_back(wish.id);
+        known->room = std::move(room);
     }
     const bool first = lock->line.front().id == wish.id;
     if (first && known->at == stage::waiting && (!wish.queue || lock->not_before <= link_->now())) {

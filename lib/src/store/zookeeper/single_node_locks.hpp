@@ -49,6 +49,7 @@ private:
         explicit own_request(request_id number) : id(number) {}
 
         request_id id;
+        std::unique_ptr<path_room> room;  ///< Of its node.
         stage at = stage::waiting;
         std::uint64_t created = 0;  ///< The transaction that made its node.
         /// The version of the node of breaks, which each break changes, at a time when the node was

@@ -69,6 +69,8 @@ std::optional<break_record> parse_record(const std::string& text) {
 
 // Those who wait learn of it by their watches.
 asio::awaitable<result<bool>> zookeeper_views::break_(break_order order) {
+    if (!link_->has_store())
+        co_return false;
     const bool single = link_->config().form == zookeeper_form::single_node;
     auto breaking = single ? break_node(std::move(order)) : break_queue(std::move(order));
     const auto broken = co_await std::move(breaking);
@@ -184,6 +186,9 @@ asio::awaitable<result<bool>> zookeeper_views::break_node(break_order order) {
 // Deletes the oldest records if there are too many of them.
 asio::awaitable<result<std::vector<break_record>>>
 zookeeper_views::breaks(std::string name, std::size_t limit) {
+    std::vector<break_record> found;
+    if (!link_->has_store())
+        co_return found;
     const auto folder = link_->breaks_path();
     const auto listing = link_->list(folder);
     auto taking = listing->take();
@@ -194,7 +199,6 @@ zookeeper_views::breaks(std::string name, std::size_t limit) {
     std::sort(nodes.rbegin(), nodes.rend());
     for (std::size_t i = breaks_kept; i < nodes.size(); ++i)
         link_->erase(folder + '/' + nodes[i]);
-    std::vector<break_record> found;
     for (const auto& each : nodes) {
         if (found.size() >= limit)
             break;

@@ -3,6 +3,7 @@
 #include "store/zookeeper/ensemble_facts.hpp"
 #include "store/zookeeper/server_probe.hpp"
 #include "store/zookeeper/zookeeper_views.hpp"
+#include "zookeeper/zk_error.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -10,6 +11,9 @@
 #include <utility>
 
 namespace mortise::store_detail {
+
+using zookeeper_detail::zk_code;
+
 namespace {
 
 /// How long one server may take to answer all questions.
@@ -34,13 +38,16 @@ asio::awaitable<result<std::vector<store_finding>>> zookeeper_views::examine() {
     const auto asked = link->get("/zookeeper/config");
     auto writing = written->take();
     const auto write = co_await std::move(writing);
-    if (write.failed)
+    const bool missing = write.failed == zk_code::no_node && !link->has_store();
+    if (write.failed && !missing)
         co_return link->meaning_of(write.failed);
     auto reading = asked->take();
     const auto members = co_await std::move(reading);
     ensemble_facts facts;
     constexpr unsigned epoch_bits = 32;
     facts.epoch = write.stat.modified >> epoch_bits;
+    if (missing)
+        facts.missing = config.root;
     facts.voters = members.failed ? 0 : voters_in(members.data);
     facts.tick = config.tick;
     facts.login = !config.user.empty();

@@ -29,6 +29,11 @@ zookeeper_link::zookeeper_link(zookeeper_store_config config)
       config_(std::move(config)),
       proof_(config_.tick) {}
 
+void zookeeper_link::close_parting() noexcept {
+    for (const auto& each : std::exchange(parting_, {}))
+        each->close();
+}
+
 // The C client itself would wait for most of the time-out.
 void zookeeper_link::attach(
     asio::any_io_executor strand, store_events& events, std::shared_ptr<coro::time_source> time
@@ -86,6 +91,8 @@ void zookeeper_link::close_connection() noexcept {
     beat_alarm_.cancel();
     open_alarm_.cancel();
     reconnection_alarm_.cancel();
+    if (const auto looking = std::exchange(looking_, nullptr))
+        looking->give_up();
     if (const auto mine = std::exchange(handle_, nullptr))
         mine->close();
     if (decided_)
@@ -212,6 +219,16 @@ error_code zookeeper_link::meaning_of(const error_code& failed) {
     case zk_code::no_auth:
     case zk_code::auth_failed:
         return remember(errc::access_denied, "the servers refuse this user: " + failed.message());
+    case zk_code::not_read_only:
+        return remember(errc::read_only_server, "the server has no quorum: it takes no writes");
+    case zk_code::throttled:
+        return remember(errc::server_busy, "the server has too much to do, and refuses requests");
+    case zk_code::ephemeral_on_local_session:
+        return remember(
+            errc::unsupported,
+            "the servers keep local sessions, which end by themselves: set "
+            "localSessionsUpgradingEnabled=true, or localSessionsEnabled=false"
+        );
     case zk_code::invalid_state:
         return over_ ? errc::session_lost : errc::store_unavailable;
     default:

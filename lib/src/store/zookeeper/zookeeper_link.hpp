@@ -2,6 +2,7 @@
 #ifndef MORTISE_STORE_ZOOKEEPER_ZOOKEEPER_LINK_HPP
 #define MORTISE_STORE_ZOOKEEPER_ZOOKEEPER_LINK_HPP
 
+#include "base/name_lookup.hpp"
 #include "mortise/coro/detail/wait_list.hpp"
 #include "mortise/coro/event.hpp"
 #include "mortise/store/zookeeper.hpp"
@@ -84,6 +85,9 @@ using zk_reply_ptr = std::shared_ptr<zk_reply>;
 class zookeeper_link final : public session_link {
 public:
     explicit zookeeper_link(zookeeper_store_config config);
+    ~zookeeper_link() override { close_parting(); }
+    /// Closes what still clears up after sessions that were lost.
+    void close_parting() noexcept;
 
     /// What the link tells the locks of its session. Called outside of all calls.
     struct listener {
@@ -99,8 +103,11 @@ public:
     ) override;
 
     asio::awaitable<result<resumed>> resume(session_start start);
-    /// Connects without a session of a client, to look at the store. `detach` ends that.
+    /// Connects without a session of a client, to look at the store, and makes none: without one
+    /// `has_store` says so. `detach` ends that.
     asio::awaitable<error_code> visit();
+    /// Whether the store was found or made.
+    bool has_store() const noexcept { return !domain_.empty(); }
     /// Proves that the session lives, by a write.
     asio::awaitable<result<heartbeat>> beat();
     /// Ends the session, which has nothing any more but the node that stands for it.
@@ -157,9 +164,11 @@ private:
     void close_connection() noexcept override;
     void begin_session() override;
 
-    asio::awaitable<result<std::string>> addresses();
+    asio::awaitable<result<std::string>> addresses(clock::time_point until);
     asio::awaitable<error_code> make_root();
+    /// Reads what the node of the store says. @return `zk_code::no_node` if there is none.
     asio::awaitable<error_code> read_store();
+    asio::awaitable<error_code> find_or_make_store();
     std::string session_path() const { return sessions_path() + '/' + session().id.text(); }
     std::string session_text() const;
 
@@ -186,6 +195,8 @@ private:
     bool usable_ = false;       ///< The connection may be used for calls.
     bool over_ = false;         ///< The session of this link has ended.
     clock::time_point believed_until_;
+    std::shared_ptr<detail::name_lookup> looking_;  ///< Of the opening, for names.
+    std::size_t openings_ = 0;
     std::uint64_t closings_ = 0;  ///< How often the connection was closed.
     std::uint64_t generation_ = 0;
     std::chrono::milliseconds timeout_{0};  ///< Of the session at the servers.

@@ -117,7 +117,15 @@ asio::awaitable<result<answer>> zookeeper_locks::ask(const lock_request& wish) {
         });
     if (!wish.queue && in_vain && wish.mode.capacity() == 0)
         co_return answer{};
-    lock.requests.try_emplace(wish.id, wish.id, wish.mode).first->second.asking = true;
+    constexpr std::size_t node_name_max = 76;
+    auto room = take_room(lock.path, node_name_max);
+    if (!room) {
+        drop(name, wish.id);
+        co_return error_code(errc::store_full);
+    }
+    auto& fresh = lock.requests.try_emplace(wish.id, wish.id, wish.mode).first->second;
+    fresh.room = std::move(room);
+    fresh.asking = true;
     auto entering = enter(name, wish.id);
     if (const error_code failed = co_await std::move(entering)) {
         // Whether there is a node is known, unless the answer is lost.

@@ -48,8 +48,9 @@ private:
 
         const request_id id;
         const lock_mode mode;
-        std::string node;         ///< Empty: not known yet, nor whether it is there.
-        std::string before;       ///< The node before it that is watched.
+        std::unique_ptr<path_room> room;  ///< Of its node.
+        std::string node;                 ///< Empty: not known yet, nor whether it is there.
+        std::string before;               ///< The node before it that is watched.
         bool takes_over = false;  ///< That one is exclusive: it hands the lock over by a change.
         bool watched = false;     ///< The node itself is watched,
         bool will_watch = false;  ///< or will be, in a moment.

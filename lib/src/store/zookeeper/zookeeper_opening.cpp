@@ -6,8 +6,7 @@
 #include "store/zookeeper/zookeeper_link.hpp"
 #include "zookeeper/zk_error.hpp"
 
-#include <boost/asio/ip/tcp.hpp>
-
+#include <algorithm>
 #include <sstream>
 #include <utility>
 #include <vector>
@@ -37,23 +36,31 @@ std::string line(std::string text) {
 
 }  // namespace
 
-// The C client would look names up in the middle of the event loop.
-asio::awaitable<result<std::string>> zookeeper_link::addresses() {
+// The C client would look names up in the middle of the event loop. Look-ups go one after the
+// other, and one that has begun holds the others up: so the first name that is found may take most
+// of the time, what comes after it a share of the rest, and each opening begins with another name.
+asio::awaitable<result<std::string>> zookeeper_link::addresses(clock::time_point until) {
     std::vector<std::string> places;
     std::string why;
-    for (const auto& each : config_.servers) {
-        asio::ip::tcp::resolver resolver(strand());
-        const auto service = std::to_string(each.port);
-        auto resolving = resolver.async_resolve(each.host, service, coro::detail::with_code);
-        const auto found = co_await std::move(resolving);
-        if (const auto& failed = std::get<0>(found)) {
-            why = each.host + ": " + failed.message();
+    const auto closings = closings_;
+    const std::size_t count = config_.servers.size();
+    const std::size_t first = openings_++ % count;
+    for (std::size_t i = 0; i < count && closings == closings_; ++i) {
+        const auto& each = config_.servers[(first + i) % count];
+        const auto left = std::max(until - now(), clock::duration::zero());
+        const auto share = places.empty() ? left : left / static_cast<clock::rep>(count - i);
+        looking_ = std::make_shared<detail::name_lookup>(strand());
+        auto looking = looking_->find(each.host, share);
+        const auto found = co_await std::move(looking);
+        if (!found) {
+            why = each.host + ": " + found.error().message();
             continue;
         }
-        for (const auto& place : std::get<1>(found)) {
-            const auto address = place.endpoint().address();
+        for (const auto& address : *found) {
             const auto text = address.to_string();
-            places.push_back((address.is_v6() ? '[' + text + ']' : text) + ':' + service);
+            places.push_back(
+                (address.is_v6() ? '[' + text + ']' : text) + ':' + std::to_string(each.port)
+            );
         }
     }
     if (places.empty())
@@ -73,7 +80,8 @@ asio::awaitable<error_code> zookeeper_link::open_connection() {
     const std::weak_ptr weak(kept);
     decided_.emplace(strand());
     const auto closings = closings_;
-    auto resolving = addresses();
+    const auto end = now() + config_.connect_max;
+    auto resolving = addresses(end - config_.connect_max / 4);  // Some is left to connect.
     const auto servers = co_await std::move(resolving);
     if (!servers)
         co_return servers.error();
@@ -106,7 +114,7 @@ asio::awaitable<error_code> zookeeper_link::open_connection() {
     *mine = handle_;
     if (const error_code failed = handle_->open())
         co_return failed;
-    open_alarm_.set(*time(), strand(), now() + config_.connect_max, [weak] {
+    open_alarm_.set(*time(), strand(), end, [weak] {
         if (const auto self = weak.lock())
             self->decided_->set();
     });
@@ -130,7 +138,8 @@ asio::awaitable<error_code> zookeeper_link::visit() {
         co_return failed;
     usable_ = true;
     auto reading = read_store();
-    co_return co_await std::move(reading);
+    const error_code failed = co_await std::move(reading);
+    co_return failed == zk_code::no_node ? error_code() : failed;
 }
 
 asio::awaitable<result<resumed>> zookeeper_link::prove() {
@@ -148,7 +157,7 @@ asio::awaitable<result<resumed>> zookeeper_link::prove() {
             "the servers keep a session for " + std::to_string(timeout_.count()) +
                 " ms at most: raise maxSessionTimeout"
         );
-    auto reading = read_store();
+    auto reading = find_or_make_store();
     if (const error_code failed = co_await std::move(reading))
         co_return failed;
     const auto creation = create(session_path(), session_text(), kind::ephemeral);
@@ -178,48 +187,55 @@ std::string zookeeper_link::session_text() const {
            line(own.label);
 }
 
+asio::awaitable<error_code> zookeeper_link::find_or_make_store() {
+    auto reading = read_store();
+    const error_code failed = co_await std::move(reading);
+    if (failed != zk_code::no_node)
+        co_return failed;
+    auto making = make_root();
+    if (const error_code unmade = co_await std::move(making))
+        co_return unmade;
+    auto reading_again = read_store();
+    const error_code missing = co_await std::move(reading_again);
+    co_return meaning_of(missing);
+}
+
 asio::awaitable<error_code> zookeeper_link::read_store() {
     const auto path = config_.root + "/store";
-    for (int attempt = 0;; ++attempt) {
-        const auto asked = get(path);
-        auto taking = asked->take();
-        const auto answer = co_await std::move(taking);
-        if (answer.failed == zk_code::no_node && attempt == 0) {
-            auto making = make_root();
-            if (const error_code failed = co_await std::move(making))
-                co_return failed;
-            continue;
-        }
-        if (answer.failed)
-            co_return meaning_of(answer.failed);
-        std::istringstream lines(answer.data);
-        std::string first;
-        std::string id;
-        std::string domain;
-        std::getline(lines, first);
-        std::getline(lines, id);
-        std::getline(lines, domain);
-        const auto parsed = parse_hex_id(id);
-        const auto known = parse_store_domain(domain);
-        const std::string format = format_of(config_.form);
-        for (const auto other : {zookeeper_form::queue, zookeeper_form::single_node}) {
-            if (first != format && first == format_of(other))
-                co_return remember(
-                    errc::bad_config,
-                    path + " is of the other form of locks: choose another root, or form=" +
-                        (other == zookeeper_form::queue ? "queue" : "single_node")
-                );
-        }
-        if (first != format && first.starts_with("mortise"))
-            co_return remember(errc::newer_format, "its nodes are of a newer mortise");
-        if (first != format || !parsed || !known)
-            co_return remember(errc::not_a_store, path + " is not of mortise");
-        if (!config_.domain.empty() && domain != config_.domain)
-            co_return remember(errc::bad_config, "the store has the domain " + domain);
-        store_ = *parsed;
-        domain_ = *known;
-        co_return error_code();
+    const auto asked = get(path);
+    auto taking = asked->take();
+    const auto answer = co_await std::move(taking);
+    if (answer.failed == zk_code::no_node)
+        co_return answer.failed;
+    if (answer.failed)
+        co_return meaning_of(answer.failed);
+    std::istringstream lines(answer.data);
+    std::string first;
+    std::string id;
+    std::string domain;
+    std::getline(lines, first);
+    std::getline(lines, id);
+    std::getline(lines, domain);
+    const auto parsed = parse_hex_id(id);
+    const auto known = parse_store_domain(domain);
+    const std::string format = format_of(config_.form);
+    for (const auto other : {zookeeper_form::queue, zookeeper_form::single_node}) {
+        if (first != format && first == format_of(other))
+            co_return remember(
+                errc::bad_config,
+                path + " is of the other form of locks: choose another root, or form=" +
+                    (other == zookeeper_form::queue ? "queue" : "single_node")
+            );
     }
+    if (first != format && first.starts_with("mortise"))
+        co_return remember(errc::newer_format, "its nodes are of a newer mortise");
+    if (first != format || !parsed || !known)
+        co_return remember(errc::not_a_store, path + " is not of mortise");
+    if (!config_.domain.empty() && domain != config_.domain)
+        co_return remember(errc::bad_config, "the store has the domain " + domain);
+    store_ = *parsed;
+    domain_ = *known;
+    co_return error_code();
 }
 
 // Others may make the same nodes at the same time.

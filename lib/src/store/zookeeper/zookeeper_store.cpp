@@ -64,7 +64,10 @@ public:
         time_ = time;
         link_->attach(std::move(strand), events, std::move(time));
     }
-    void detach() noexcept override { link_->detach(); }
+    void detach() noexcept override {
+        link_->detach();
+        link_->close_parting();
+    }
 
     asio::awaitable<result<resumed>> resume(session_start start) override {
         auto opening = link_->resume(std::move(start));
@@ -186,7 +189,7 @@ private:
     asio::awaitable<result<std::shared_ptr<visitor>>> visit() {
         const auto link = link_;
         // While the first session is opened, the store may not have been made yet.
-        if (link->usable() && !link->domain().empty())
+        if (link->usable() && link->has_store())
             co_return std::make_shared<visitor>(link, false);
         const auto own = std::make_shared<zookeeper_link>(link->config());
         own->attach(strand_, nobody_, time_);
@@ -236,6 +239,12 @@ void check(const zookeeper_store_config& config) {
         refuse("tick", "use the tickTime of the servers, one millisecond to a minute");
     if (config.connect_max <= milliseconds::zero() || config.connect_max > longest)
         refuse("connect_max", "use one millisecond to one day");
+    constexpr std::size_t paths_min = 2'000;
+    if (config.paths_max < paths_min)
+        refuse(
+            "paths_max = " + std::to_string(config.paths_max),
+            "use at least 2,000 bytes, which are a dozen nodes"
+        );
 }
 
 bool is_zookeeper_scheme(std::string_view scheme) noexcept {
@@ -253,7 +262,13 @@ zookeeper_form form_in(const store_url& url) {
 
 zookeeper_store_config config_of(const store_url& url) {
     url.allow_options(
-        {"domain", "form", "tick_ms", "connect_max_ms", "password_file", "password_env"}
+        {"domain",
+         "form",
+         "tick_ms",
+         "connect_max_ms",
+         "paths_max_bytes",
+         "password_file",
+         "password_env"}
     );
     const auto server = server_url::parse(url, zookeeper_address::usual_port);
     zookeeper_store_config config;
@@ -268,6 +283,7 @@ zookeeper_store_config config_of(const store_url& url) {
     config.form = form_in(url);
     config.tick = url.milliseconds("tick_ms", config.tick);
     config.connect_max = url.milliseconds("connect_max_ms", config.connect_max);
+    config.paths_max = url.number("paths_max_bytes", config.paths_max);
     return config;
 }
 

@@ -153,11 +153,13 @@ zookeeper_views::see_queue(std::string name, std::size_t queue_max, parties& kno
 
 asio::awaitable<result<std::vector<lock_view>>>
 zookeeper_views::list(std::string after, std::size_t limit, std::size_t queue_max) {
+    std::vector<lock_view> views;
+    if (!link_->has_store())
+        co_return views;
     auto naming = names();
     const auto all = co_await std::move(naming);
     if (!all)
         co_return all.error();
-    std::vector<lock_view> views;
     parties known;
     for (auto at = std::upper_bound(all->begin(), all->end(), after);
          at != all->end() && views.size() < limit;
@@ -174,12 +176,14 @@ zookeeper_views::list(std::string after, std::size_t limit, std::size_t queue_ma
 
 asio::awaitable<result<std::optional<lock_view>>>
 zookeeper_views::inspect(std::string name, std::size_t queue_max) {
+    std::optional<lock_view> view;
+    if (!link_->has_store())
+        co_return view;
     parties known;
     auto seeing = see(std::move(name), queue_max, known);
     auto found = co_await std::move(seeing);
     if (!found)
         co_return found.error();
-    std::optional<lock_view> view;
     if (!found->view.holders.empty() || found->view.waiter_count != 0)
         view = std::move(found->view);
     co_return view;

@@ -1,9 +1,10 @@
 -- SPDX-License-Identifier: BSL-1.0
--- KEYS: s, e (of nobody), d, x, w, y, a lock's l, o, h, f, n, b. ARGV: BASE and SLOT of a grant, who
+-- KEYS: s, e (of nobody), d, x, w, y, a lock's l, o, h, f, n, b, id. ARGV: BASE and SLOT of a grant, who
 -- breaks it and why, how many holders a record names, how many records are kept. Takes the lock from
 -- all grants with that base and slot. Says how many there were.
 local base, slot, who, why = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local lock, broken, record, parties = lock_at(FIRST), 0, {}, {}
+other_run = is_other_run(call('HGET', KEYS[13], 'r'))
 call('HDEL', KEYS[2], '')  -- Allowed without memory; so are all writes after it.
 
 local function note(text)

@@ -2,33 +2,35 @@
 -- The head of the scripts of the queue form. All keys of a store begin with one prefix in braces,
 -- and every key that a script touches is among its KEYS: the first one is the table of sessions,
 -- `s`, the second one the index of a session's entries, `e:SESSION`. docs/stores/redis.md says what
--- they hold. A number that is joined to a text loses digits from 10^14 on: hence `digits`. A
--- command costs more than dozens of a script's own steps: call few where many locks are taken.
-local call, format, match, sub = redis.call, string.format, string.match, string.sub
-
-local function digits(number)
-    return format('%.0f', number)
-end
-
-local clock
-
--- Microseconds of the server's clock; the same in all of a script.
-local function now()
-    if not clock then
-        local time = call('TIME')
-        clock = time[1] * 1000000 + time[2]
-    end
-    return clock
-end
+-- they hold. A command costs more than dozens of a script's own steps: call few where many locks are taken.
 
 -- What a key names: it follows the prefix, a letter and a colon.
 local function named_by(key)
     return sub(key, #KEYS[1] + 2)
 end
 
+-- A part of a store that is spread over a cluster has another brace in its prefix: its inboxes lie in
+-- its slot, so that a message stays at this node, unless the server is older than version 7.
+local function is_spread()
+    return string.find(KEYS[1], '{', 2, true)
+end
+
+-- Publishes in the inbox of a session.
+-- @return how many connections heard the message, or an error.
+local function try_publish(session, message)
+    local inbox, heard = sub(KEYS[1], 1, -2) .. 'i:' .. session, nil
+    if is_spread() then
+        heard = redis.pcall('SPUBLISH', inbox, message)
+    end
+    if not heard or type(heard) == 'table' and string.find(heard.err, 'nknown', 1, true) then
+        heard = redis.pcall('PUBLISH', inbox, message)
+    end
+    return heard
+end
+
 -- @return how many connections heard the message.
 local function publish(session, message)
-    local heard = redis.pcall('PUBLISH', sub(KEYS[1], 1, -2) .. 'i:' .. session, message)
+    local heard = try_publish(session, message)
     return type(heard) == 'number' and heard or 0
 end
 

@@ -12,3 +12,9 @@ local function present_run()
     local run, followed = info('server', 'run_id'), info('replication', 'master_replid2')
     return run and (sub(run, 1, 20) .. sub(followed or run, 1, 20))
 end
+
+-- Whether this is another run than the one that is known.
+local function is_other_run(known)
+    local run = present_run()
+    return known and run and run ~= known and known ~= info('server', 'run_id')
+end

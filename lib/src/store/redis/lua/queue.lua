@@ -6,6 +6,8 @@ local pushes = {}  -- Each a session and a text; or a session, a lock, its new h
 local first_write  -- A command that may be refused for want of memory: then nothing is changed.
 local heard = {}
 local grants = {}  -- The pushes of grants to those who waited, by SESSION:ID.
+local other_run    -- Nothing is granted: this run may have forgotten a holder, and no session of it
+                   -- was there yet to say for how long (`compare_run`).
 
 local function reachable(session)
     if session == actor then
@@ -13,7 +15,10 @@ local function reachable(session)
     end
     if heard[session] == nil then
         local inbox = sub(KEYS[1], 1, -2) .. 'i:' .. session
-        local count = redis.pcall('PUBSUB', 'NUMSUB', inbox)
+        local count = is_spread() and redis.pcall('PUBSUB', 'SHARDNUMSUB', inbox)
+        if not count or count.err or tonumber(count[2]) == 0 then
+            count = redis.pcall('PUBSUB', 'NUMSUB', inbox)
+        end
         heard[session] = count.err ~= nil or tonumber(count[2]) > 0
     end
     return heard[session]
@@ -114,7 +119,7 @@ end
 local function grant_next(lock)
     local held = holders_of(lock)
     local waits = lock.waiters ~= '' or lock.queue ~= nil
-    if state().quarantine > now() then
+    if other_run or state().quarantine > now() then
         if waits then
             block(lock)
         end
@@ -155,10 +160,11 @@ local function grant_next(lock)
     end
 end
 
--- A watcher that could not be told is told after the next change, or finds out by a heartbeat.
+-- A watcher that could not be told is told after the next change, or finds out by a heartbeat; one
+-- without a session does not come back.
 local function tell_watchers()
     for _, session in ipairs(call('SMEMBERS', KEYS[5])) do
-        if publish(session, 'c') > 0 then
+        if publish(session, 'c') > 0 or not session_of(session) then
             call('SREM', KEYS[5], session)
         end
     end

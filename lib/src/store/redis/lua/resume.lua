@@ -1,16 +1,21 @@
 -- SPDX-License-Identifier: BSL-1.0
 -- KEYS: s, e, d, x, w, y, n, u, id. ARGV: the session's full id, GENERATION, TTL, host, label,
 -- process, an id for a new store, the domain wanted or nothing, whether a store that is not there has
--- surely never been (0 or 1), the longest TTL of other clients that are not known, and whether the
--- keys of format 1 were looked at (0 or 1).
+-- surely never been (0 or 1), the longest TTL of other clients that are not known, whether the keys of
+-- format 1 were looked at (0 or 1); the domain of a store that is not there, if none is wanted, or
+-- nothing; and in how many slots the store lies.
 -- Says o RUN DOMAIN QUARANTINE NOW CHANGES; l; k (another session has this name); f FORMAT (of
--- a newer version); d DOMAIN (the store has another one); u (nobody hears the inbox); m (the store is
--- not here: look at the keys of format 1 first).
+-- a newer version); c COUNT (the store lies in so many slots); d DOMAIN (the store has another one); n
+-- (a node of Redlock has this prefix); u (nobody hears the inbox); m (the store is not here: look at the
+-- keys of format 1 first).
 local FORMAT = '2'
 local S, full, G, ttl = named_by(KEYS[2]), ARGV[1], ARGV[2], tonumber(ARGV[3])
 local longest = math.max(ttl, tonumber(ARGV[10]))
--- Also checks that PUBLISH is allowed, before anything is written.
-if call('PUBLISH', sub(KEYS[1], 1, -2) .. 'i:' .. S, 'h') == 0 then
+-- Also checks that messages may be published, before anything is written.
+local heard = try_publish(S, 'h')
+if type(heard) ~= 'number' then
+    return heard
+elseif heard == 0 then
     return {'u'}
 end
 
@@ -35,21 +40,28 @@ local function forgotten()
     return math.max(0, math.min(longest, longest - (tonumber(up) - 1) * 1000))
 end
 
-local record = call('HMGET', KEYS[9], 'f', 'r', 'o')
-if not record[1] then
+local record = call('HMGET', KEYS[9], 'f', 'r', 'o', 'c', 'nodes')
+if record[5] then
+    return {'n'}
+elseif not record[1] then
     if ARGV[11] ~= '1' then
         return {'m'}
     end
-    record = {FORMAT, present_run() or '',
-              ARGV[8] ~= '' and ARGV[8] or 'redis-' .. sub(ARGV[7], 1, 16)}
+    local domain = ARGV[8] ~= '' and ARGV[8] or ARGV[12]
+    record = {FORMAT, present_run() or '', domain ~= '' and domain or 'redis-' .. sub(ARGV[7], 1, 16)}
     local wait = forgotten()
     call('HSET', KEYS[9], 'f', FORMAT, 'n', ARGV[7], 'r', record[2], 'o', record[3])
+    if ARGV[13] ~= '1' then
+        call('HSET', KEYS[9], 'c', ARGV[13])
+    end
     if wait > 0 then
         set_state('quarantine', now() + wait * 1000)
         save_sessions()  -- Whatever becomes of this session.
     end
 elseif record[1] ~= FORMAT then
     return {'f', record[1]}
+elseif (record[4] or '1') ~= ARGV[13] then
+    return {'c', record[4] or '1'}
 elseif ARGV[8] ~= '' and ARGV[8] ~= record[3] then
     return {'d', record[3]}
 end
