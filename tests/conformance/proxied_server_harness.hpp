@@ -24,7 +24,6 @@ public:
     }
 
     std::chrono::milliseconds ttl() const override { return std::chrono::seconds(2); }
-    std::chrono::milliseconds short_ttl() const override { return std::chrono::milliseconds(600); }
 
     void lose_pushes(std::size_t count) override {
         pushes_to_lose_ = count;

@@ -18,7 +18,8 @@ class real_time_harness : public store_harness {
 public:
     asio::any_io_executor executor() override { return context_.get_executor(); }
     std::shared_ptr<coro::time_source> time() override { return time_; }
-    std::chrono::milliseconds ttl() const override { return std::chrono::milliseconds(600); }
+    std::chrono::milliseconds ttl() const override { return std::chrono::seconds(1); }
+    std::chrono::milliseconds short_ttl() const override { return std::chrono::milliseconds(600); }
 
     // A machine that is busy with others may take longer, but not for ever.
     bool run_until(const std::function<bool()>& done, clock::duration limit) override {
