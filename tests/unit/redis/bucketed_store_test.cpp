@@ -335,6 +335,27 @@ TEST_F(BucketedStore, TheHeartbeatsOfAllBucketsGoTogether) {
         EXPECT_TRUE(each.held());
 }
 
+// With so long a TTL each session would ask a quiet connection whether it lives.
+TEST_F(BucketedStore, AQuietConnectionIsAskedOnceForAllBuckets) {
+    constexpr auto long_ttl = 60s;
+    auto own = config();
+    own.longest_ttl = long_ttl;
+    redis_user alice(own, long_ttl);
+    std::vector<lease> held;
+    for (const auto& name : names(30))
+        held.push_back(alice.acquire(name).held);
+    const auto pings = [] {
+        std::size_t count = 0;
+        for (std::size_t i = 0; i < shared_cluster().size(); ++i)
+            count += shared_cluster().node(i).connect().calls("ping");
+        return count;
+    };
+    const auto nodes = shared_cluster().size();
+    const auto before = pings();
+    EXPECT_TRUE(eventually([&] { return pings() >= before + nodes; }));
+    EXPECT_FALSE(eventually([&] { return pings() > before + 2 * nodes; }, 200ms));
+}
+
 TEST_F(BucketedStore, ExaminesAllBucketsTogether) {
     redis_user alice(config(), ttl);
     const auto door = alice.acquire("door");

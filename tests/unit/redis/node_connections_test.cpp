@@ -281,6 +281,25 @@ TEST_F(NodeConnections, WhoLeavesAsTheLastOneEndsWhatIsAskedThere) {
     cluster_.node(0).resume();
 }
 
+TEST_F(NodeConnections, ThatIsNotOpenInTimeIsGivenUpByTheLastOneThatWaitsForIt) {
+    user& alice = make_user(0);
+    user& bob = make_user(0);
+    cluster_.node(0).suspend();
+    auto alices = begin(alice.wire->open(alice));
+    auto bobs = begin(bob.wire->open(bob));
+    context_.restart();
+    context_.poll();
+    EXPECT_EQ(connections_->size(), 1u);
+    alice.wire->abandon(100ms);
+    EXPECT_EQ(connections_->size(), 1u) << "bob has more patience";
+    bob.wire->abandon(100ms);
+    EXPECT_EQ(outcome(std::move(alices)).code, errc::store_unavailable);
+    EXPECT_EQ(outcome(std::move(bobs)).code, errc::store_unavailable);
+    EXPECT_EQ(connections_->size(), 0u);
+    cluster_.node(0).resume();
+    EXPECT_EQ(text(open(0), {"ECHO", "c"}), "c");
+}
+
 TEST_F(NodeConnections, AServerThatAnswersOthersIsNotLeftByThem) {
     user& alice = open(0);
     user& bob = open(0);
@@ -311,6 +330,43 @@ TEST_F(NodeConnections, WhatIsAskedInOneTurnGoesOutTogether) {
     for (auto& each : asked)
         EXPECT_EQ(outcome(std::move(each))->text, "a");
     EXPECT_LT(reads() - before, 4u) << "one of ours, and the questions of this test";
+}
+
+TEST_F(NodeConnections, OneWaitForReplicasFollowsTheWritesOfAllThatWait) {
+    constexpr auto limit = 100ms;
+    user& alice = open(0);
+    user& bob = open(0);
+    user& carol = open(0);
+    auto admin = cluster_.node(0).connect();
+    const auto before = admin.calls("wait");
+    auto alices = begin(alice.wire->write_and_wait({"ECHO", "a"}, 1, limit));
+    context_.restart();
+    context_.poll();
+    auto bobs = begin(bob.wire->write_and_wait({"ECHO", "b"}, 1, limit));
+    auto carols = begin(carol.wire->write_and_wait({"ECHO", "c"}, 2, limit));
+    for (auto* const each : {&alices, &bobs, &carols}) {
+        const auto replies = outcome(std::move(*each));
+        ASSERT_TRUE(replies) << replies.error().message();
+        EXPECT_EQ(replies->at(0).text, each == &alices ? "a" : each == &bobs ? "b" : "c");
+        EXPECT_EQ(replies->at(1).type, redis_value::kind::number);
+        EXPECT_EQ(replies->at(1).number, 0) << "there are no replicas";
+    }
+    EXPECT_EQ(admin.calls("wait") - before, 2u);
+    EXPECT_EQ(text(bob, {"ECHO", "b"}), "b");
+}
+
+TEST_F(NodeConnections, ThatEndsEndsTheWaitsForReplicas) {
+    user& alice = open(0);
+    user& bob = open(0);
+    auto alices = begin(alice.wire->write_and_wait({"ECHO", "a"}, 1, 60s));
+    context_.restart();
+    context_.poll();
+    auto bobs = begin(bob.wire->write_and_wait({"ECHO", "b"}, 1, 60s));
+    context_.poll();
+    connections_->end_all();
+    EXPECT_EQ(outcome(std::move(alices)).error(), errc::outcome_unknown);
+    EXPECT_FALSE(outcome(std::move(bobs)).has_value());
+    EXPECT_TRUE(alice.closed.code && bob.closed.code);
 }
 
 }  // namespace

@@ -262,15 +262,15 @@ TEST_F(ReplicaQuorum, TellsWhyThereIsNoConnection) {
     EXPECT_EQ(server_.wires, 2u);
 }
 
-TEST_F(ReplicaQuorum, GivesASilentServerUpAfterTwiceTheLimit) {
+TEST_F(ReplicaQuorum, GivesASilentServerUpAfterThreeTimesTheLimit) {
     server_.silent = true;
     const auto begun = world_.time.now();
     const auto reply = ask("a");
-    world_.pass(2 * limit - 1ms);
+    world_.pass(3 * limit - 1ms);
     EXPECT_FALSE(reply->arrived);
     world_.pass(1h);
     ASSERT_TRUE(reply->arrived);
-    EXPECT_EQ(reply->at - begun, 2 * limit);
+    EXPECT_EQ(reply->at - begun, 3 * limit);
     EXPECT_EQ(reply->code, errc::store_unavailable);
     server_.silent = false;
     EXPECT_FALSE(code_of("b"));
@@ -307,7 +307,7 @@ TEST_F(ReplicaQuorum, ThatFailsDoesNotFailThoseWhoCameMeanwhile) {
     const auto first = ask("a");
     const auto second = ask("b");
     server_.silent = false;
-    world_.pass(2 * limit);
+    world_.pass(3 * limit);
     EXPECT_EQ(first->code, errc::store_unavailable);
     ASSERT_TRUE(second->arrived);
     EXPECT_FALSE(second->code) << second->code.message();

@@ -5,15 +5,8 @@
 #include <utility>
 
 namespace mortise::store_detail {
-namespace {
 
 using std::chrono::milliseconds;
-
-// A connection without an answer for this long is asked whether it lives: heartbeats of a long TTL
-// are rare, and nobody tells of a push that is lost.
-constexpr milliseconds quiet_max(2'000);
-
-}  // namespace
 
 void answer_watch::attach(
     asio::any_io_executor strand,

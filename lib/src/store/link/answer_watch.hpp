@@ -25,6 +25,10 @@ using coro::detail::alarm;
 /// @par Threads The strand.
 class answer_watch {
 public:
+    /// A connection without an answer for this long is asked whether it lives: heartbeats of a long
+    /// TTL are rare, and nobody tells of a push that is lost.
+    static constexpr std::chrono::milliseconds quiet_max{2'000};
+
     /// @param owner actions are called only while it lives.
     void attach(
         asio::any_io_executor strand,

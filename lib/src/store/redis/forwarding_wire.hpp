@@ -4,7 +4,9 @@
 
 #include "store/redis/redis_wire.hpp"
 
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,6 +29,13 @@ public:
     asio::awaitable<result<std::vector<redis_value>>> pipeline(std::vector<redis_command> commands
     ) final {
         return wire_->pipeline(std::move(commands));
+    }
+    asio::awaitable<result<std::vector<redis_value>>>
+    write_and_wait(redis_command write, unsigned replicas, std::chrono::milliseconds limit) final {
+        return wire_->write_and_wait(std::move(write), replicas, limit);
+    }
+    std::optional<clock::time_point> last_asked() const noexcept final {
+        return wire_ ? wire_->last_asked() : std::nullopt;
     }
     void abandon(clock::duration patience) noexcept final {
         if (wire_)

@@ -5,6 +5,7 @@
 #include "store/redis/shared_wire.hpp"
 #include "store/redis/socket_wire.hpp"
 
+#include <algorithm>
 #include <iterator>
 #include <string_view>
 #include <utility>
@@ -30,7 +31,10 @@ node_connection::node_connection(
     : address_(std::move(address)),
       list_(std::move(list)),
       wire_(make_socket_wire(strand, std::move(node))),
-      opened_(strand) {}
+      opened_(strand),
+      waits_(strand, error_code(errc::outcome_unknown), [this](const writes& all) {
+          return carry_out(all);
+      }) {}
 
 void node_connection::forget(shared_wire& wire) noexcept {
     wires_.erase(&wire);
@@ -70,6 +74,34 @@ void node_connection::add_channel(const std::string& channel, shared_wire& wire)
     channels_[channel] = &wire;
     if (left_channels_ > left_channels_max)
         end({errc::store_unavailable, "the connection has too many old subscriptions"});
+}
+
+asio::awaitable<result<std::vector<redis_value>>> node_connection::write_and_wait(
+    redis_command write, unsigned replicas, std::chrono::milliseconds limit
+) {
+    const auto kept = shared_from_this();
+    const auto mine = waits_.join();
+    writes& all = mine->work;
+    const std::size_t place = all.commands.size();
+    all.commands.push_back(std::move(write));
+    all.replicas = std::max(all.replicas, replicas);
+    all.limit = std::max(all.limit, limit);
+    auto waiting = waits_.wait(kept, mine);
+    co_await std::move(waiting);
+    if (!mine->outcome)
+        co_return mine->outcome.error();
+    std::vector<redis_value> both;
+    both.push_back(mine->outcome->at(place));
+    both.push_back(mine->outcome->back());
+    co_return both;
+}
+
+// WAIT counts the last write of the connection, and so all of them.
+asio::awaitable<node_connection::replies> node_connection::carry_out(const writes& all) {
+    auto commands = all.commands;
+    commands.push_back(wait_for_replicas(all.replicas, all.limit));
+    auto asking = wire_->pipeline(std::move(commands));
+    co_return co_await std::move(asking);
 }
 
 void node_connection::close() noexcept {

@@ -4,12 +4,14 @@
 
 #include "mortise/coro/clock.hpp"
 #include "mortise/coro/event.hpp"
+#include "store/redis/gathered_calls.hpp"
 #include "store/redis/node_connections.hpp"
 #include "store/redis/redis_wire.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <map>
@@ -17,6 +19,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace mortise::store_detail {
 
@@ -54,6 +57,13 @@ public:
     /// Whether the server tells changes of such keys already: it takes a prefix once.
     bool tracks(const std::string& prefix) const { return tracked_.contains(prefix); }
     void note_tracked(const std::string& prefix) { tracked_.insert(prefix); }
+    /// Sends the write with those of others that wait, and one `WAIT` after them.
+    /// @return the replies to both.
+    asio::awaitable<result<std::vector<redis_value>>>
+    write_and_wait(redis_command write, unsigned replicas, std::chrono::milliseconds limit);
+
+    clock::time_point last_asked() const noexcept { return last_asked_; }
+    void note_call() noexcept { last_asked_ = clock::now(); }
     clock::time_point last_answer() const noexcept { return last_answer_; }
     void note_answer() noexcept { last_answer_ = clock::now(); }
 
@@ -65,6 +75,17 @@ private:
     void on_push(redis_value push) noexcept override;
     void on_closed(redis_failure why) noexcept override { end(why); }
     shared_wire* reader_of(const redis_value& push) const;
+
+    /// Writes that one `WAIT` follows.
+    struct writes {
+        writes() = default;
+
+        std::vector<redis_command> commands;
+        unsigned replicas = 0;              ///< The most that one of them needs.
+        std::chrono::milliseconds limit{};  ///< The longest.
+    };
+    using replies = result<std::vector<redis_value>>;
+    asio::awaitable<replies> carry_out(const writes& all);
 
     const std::string address_;
     const std::weak_ptr<node_connections> list_;
@@ -78,7 +99,9 @@ private:
     /// is told to: the two cannot be told apart, so nothing is unsubscribed from.
     std::size_t left_channels_ = 0;
     std::set<std::string> tracked_;
+    clock::time_point last_asked_;
     clock::time_point last_answer_;
+    gathered_calls<writes, replies> waits_;
 };
 
 }  // namespace mortise::store_detail

@@ -46,7 +46,10 @@ void redis_calls::attach(
         [this] {
             failed_({errc::store_unavailable, "a command was not answered in time"});
         },
-        [this] { asio::co_spawn(strand_, ping(owner_.lock()), asio::detached); }
+        [this] {
+            if (!is_asked_by_others())
+                asio::co_spawn(strand_, ping(owner_.lock()), asio::detached);
+        }
     );
 }
 
@@ -140,6 +143,11 @@ asio::awaitable<result<redis_value>> redis_calls::call(wire_ptr wire, redis_comm
     if (wire == wire_)
         answers_.answered();
     co_return reply;
+}
+
+bool redis_calls::is_asked_by_others() const {
+    const auto asked = wire_ ? wire_->last_asked() : std::nullopt;
+    return asked && clock::now() - *asked < answer_watch::quiet_max;
 }
 
 // Asks for any answer. The watch notices if there is none, as for every command.

@@ -9,9 +9,11 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +21,8 @@ namespace mortise::store_detail {
 
 /// A command as it is sent: its name and its arguments, which are bytes.
 using redis_command = std::vector<std::string>;
+
+redis_command wait_for_replicas(unsigned replicas, std::chrono::milliseconds limit);
 
 /// A value that a server sends (RESP3), with only the kinds that the callers tell apart.
 struct redis_value {
@@ -92,6 +96,17 @@ public:
     /// @par Errors As of `call`, if any reply is missing.
     virtual asio::awaitable<result<std::vector<redis_value>>>
     pipeline(std::vector<redis_command> commands);
+
+    /// Sends a write, and then `WAIT` until so many replicas have acknowledged it, at most for
+    /// `limit`. Where wires share a connection, one `WAIT` follows the writes of all that wait.
+    /// @return the replies to both.
+    /// @par Errors As of `pipeline`.
+    virtual asio::awaitable<result<std::vector<redis_value>>>
+    write_and_wait(redis_command write, unsigned replicas, std::chrono::milliseconds limit);
+
+    /// When the server was last asked something on a connection that others use, too: whoever asked
+    /// notices if it is dead.
+    virtual std::optional<clock::time_point> last_asked() const noexcept { return std::nullopt; }
 
     /// Holds back what is to be written, or no longer: commands of one moment then go out together.
     virtual void hold_back(bool /*held*/) noexcept {}

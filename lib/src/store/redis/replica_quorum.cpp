@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/redis/replica_quorum.hpp"
 
-#include "mortise/coro/detail/with_code.hpp"
 #include "store/redis/known_scripts.hpp"
 #include "store/redis/stored_entry.hpp"
 #include "store/redis/words.hpp"
-
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 
 #include <utility>
 
@@ -49,13 +45,13 @@ replica_quorum::replica_quorum(
       time_(std::move(time)),
       replicas_(replicas),
       script_(std::move(script)),
-      wires_(std::move(wires)) {}
+      wires_(std::move(wires)),
+      rounds_(strand_, quorum_answer(errc::store_unavailable), [this](const round& of) {
+          return ask(of);
+      }) {}
 
 void replica_quorum::close() noexcept {
-    if (const auto pending = std::exchange(next_, nullptr)) {
-        pending->outcome = error_code(errc::store_unavailable);
-        pending->over.set();
-    }
+    rounds_.end_next();
     if (const auto wire = std::exchange(wire_, nullptr))
         wire->close();
 }
@@ -63,36 +59,22 @@ void replica_quorum::close() noexcept {
 asio::awaitable<quorum_answer>
 replica_quorum::reach(written_state state, std::chrono::milliseconds limit) {
     const auto kept = shared_from_this();
-    if (!next_)
-        next_ = std::make_shared<round>(strand_);
-    const auto mine = next_;
-    mine->state.keys = std::move(state.keys);
-    mine->state.session = std::move(state.session);
-    mine->state.grants.insert(mine->state.grants.end(), state.grants.begin(), state.grants.end());
-    mine->limit = limit;
-    if (!std::exchange(running_, true))
-        asio::co_spawn(strand_, run(kept), asio::detached);
-    auto waiting = mine->over.async_wait(coro::detail::with_code);
-    const auto [stopped] = co_await std::move(waiting);
-    if (stopped)
-        co_return quorum_answer(errc::store_unavailable);
+    const auto mine = rounds_.join();
+    round& all = mine->work;
+    all.state.keys = std::move(state.keys);
+    all.state.session = std::move(state.session);
+    all.state.grants.insert(all.state.grants.end(), state.grants.begin(), state.grants.end());
+    all.limit = limit;
+    auto waiting = rounds_.wait(kept, mine);
+    co_await std::move(waiting);
     co_return mine->outcome;
-}
-
-asio::awaitable<void> replica_quorum::run([[maybe_unused]] std::shared_ptr<replica_quorum> self) {
-    while (const auto present = std::exchange(next_, nullptr)) {
-        auto asking = ask(present->state, present->limit);
-        present->outcome = co_await std::move(asking);
-        present->over.set();
-    }
-    running_ = false;
 }
 
 // A server may have closed a connection that was idle, which is seen when it is used: another one
 // is tried then, once.
-asio::awaitable<quorum_answer>
-replica_quorum::ask(const written_state& state, std::chrono::milliseconds limit) {
-    const auto late = coro::saturating_add(time_->now(), 2 * limit);
+asio::awaitable<quorum_answer> replica_quorum::ask(const round& of) {
+    const auto patience = 3 * of.limit;
+    const auto late = coro::saturating_add(time_->now(), patience);
     for (;;) {
         const bool used = wire_ != nullptr;
         if (!used) {
@@ -101,11 +83,11 @@ replica_quorum::ask(const written_state& state, std::chrono::milliseconds limit)
         }
         const auto wire = wire_;
         alarm silent;
-        silent.set(*time_, strand_, late, [limit, at = std::weak_ptr(wire)] {
+        silent.set(*time_, strand_, late, [patience, at = std::weak_ptr(wire)] {
             if (const auto still = at.lock())
-                still->abandon(2 * limit);
+                still->abandon(patience);
         });
-        auto reaching = reach_on(*wire, state, limit);
+        auto reaching = reach_on(*wire, of.state, of.limit);
         auto outcome = co_await std::move(reaching);
         if (!outcome.code || outcome.code == errc::not_enough_replicas)
             co_return outcome;
@@ -149,10 +131,7 @@ asio::awaitable<quorum_answer> replica_quorum::reach_on(
     }
     for (;;) {
         const bool known = std::exchange(known_, true);
-        std::vector<redis_command> both(2);
-        both[0] = confirmation(state, known);
-        both[1] = {"WAIT", std::to_string(replicas_), std::to_string(limit.count())};
-        auto writing = wire.pipeline(std::move(both));
+        auto writing = wire.write_and_wait(confirmation(state, known), replicas_, limit);
         const auto replies = co_await std::move(writing);
         if (!replies)
             co_return quorum_answer(errc::store_unavailable);

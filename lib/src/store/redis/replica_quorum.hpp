@@ -3,9 +3,9 @@
 #define MORTISE_STORE_REDIS_REPLICA_QUORUM_HPP
 
 #include "mortise/coro/detail/alarm.hpp"
-#include "mortise/coro/event.hpp"
 #include "mortise/coro/time_source.hpp"
 #include "mortise/store_types.hpp"
+#include "store/redis/gathered_calls.hpp"
 #include "store/redis/redis_scripts.hpp"
 #include "store/redis/redis_wire.hpp"
 
@@ -60,9 +60,9 @@ struct quorum_answer {
 };
 
 /// Waits until replicas have what was written. `WAIT` blocks its connection and counts the last
-/// write of that connection: hence a connection of its own, on which a script writes before the
-/// wait. That connection may lead to another server: so the script writes only where it finds all
-/// that was written on the other connections.
+/// write of that connection: hence a connection of its own, or one that only others of this kind
+/// share, on which a script writes before the wait. That connection may lead to another server: so
+/// the script writes only where it finds all that was written on the other connections.
 ///
 /// @par Threads The strand.
 class replica_quorum final : public std::enable_shared_from_this<replica_quorum> {
@@ -79,7 +79,8 @@ public:
     /// Waits until `replicas` of them have acknowledged all that was written before this call.
     /// Calls that come while one is under way are answered together by the next round.
     ///
-    /// @param limit for the replicas; a server that is silent for twice as long is given up.
+    /// @param limit for the replicas. Where the connection is shared, a wait for others may come
+    ///              first; a server that is silent for three times as long is given up.
     /// @par Errors `not_enough_replicas`; `outcome_unknown`: the server does not have what was
     ///             written; or why there is no connection.
     asio::awaitable<quorum_answer> reach(written_state state, std::chrono::milliseconds limit);
@@ -90,19 +91,16 @@ public:
 
 private:
     struct round {
-        explicit round(const asio::any_io_executor& strand) : over(strand) {}
+        round() = default;
 
-        coro::event over;
         written_state state;                ///< The newest session state, and all grants.
         std::chrono::milliseconds limit{};  ///< The limit of the newest call.
-        quorum_answer outcome;
     };
 
-    asio::awaitable<quorum_answer> ask(const written_state& state, std::chrono::milliseconds limit);
+    asio::awaitable<quorum_answer> ask(const round& of);
     asio::awaitable<quorum_answer>
     reach_on(redis_wire& wire, const written_state& state, std::chrono::milliseconds limit);
     redis_command confirmation(const written_state& state, bool known) const;
-    asio::awaitable<void> run(std::shared_ptr<replica_quorum> self);
 
     const asio::any_io_executor strand_;
     const std::shared_ptr<coro::time_source> time_;
@@ -111,10 +109,9 @@ private:
     const redis_wire_factory wires_;
     deaf_wire_events deaf_;
     std::shared_ptr<redis_wire> wire_;
-    std::shared_ptr<round> next_;  ///< The round of the calls that came while one is under way.
-    bool open_ = false;            ///< `wire_` was opened.
-    bool known_ = false;           ///< The server of `wire_` was told the script.
-    bool running_ = false;
+    gathered_calls<round, quorum_answer> rounds_;
+    bool open_ = false;   ///< `wire_` was opened.
+    bool known_ = false;  ///< The server of `wire_` was told the script.
 };
 
 }  // namespace mortise::store_detail

@@ -77,7 +77,7 @@ asio::awaitable<result<redis_value>> shared_wire::exchange(redis_command command
         co_return error_code(errc::store_unavailable);
     const std::string prefix = prefix_to_track(command);
     const auto connection = connection_;
-    asked_.push_back(clock::now());
+    note_call(*connection);
     auto asking = connection->wire().call(std::move(command));
     auto reply = co_await std::move(asking);
     note_answer(*connection);
@@ -94,13 +94,33 @@ shared_wire::pipeline(std::vector<redis_command> commands) {
     if (!open_)
         co_return error_code(errc::store_unavailable);
     const auto connection = connection_;
-    asked_.push_back(clock::now());
+    note_call(*connection);
     auto asking = connection->wire().pipeline(std::move(commands));
     auto replies = co_await std::move(asking);
     note_answer(*connection);
     if (closed_)
         co_return error_code(errc::outcome_unknown);
     co_return replies;
+}
+
+asio::awaitable<result<std::vector<redis_value>>> shared_wire::write_and_wait(
+    redis_command write, unsigned replicas, std::chrono::milliseconds limit
+) {
+    const auto kept = shared_from_this();
+    if (!open_)
+        co_return error_code(errc::store_unavailable);
+    const auto connection = connection_;
+    note_call(*connection);
+    auto asking = connection->write_and_wait(std::move(write), replicas, limit);
+    auto replies = co_await std::move(asking);
+    note_answer(*connection);
+    if (closed_)
+        co_return error_code(errc::outcome_unknown);
+    co_return replies;
+}
+
+std::optional<clock::time_point> shared_wire::last_asked() const noexcept {
+    return connection_ ? std::optional(connection_->last_asked()) : std::nullopt;
 }
 
 // Nothing means all keys: the database was flushed.
@@ -131,6 +151,11 @@ void shared_wire::close() noexcept {
     events_ = nullptr;
     if (const auto connection = std::exchange(connection_, nullptr))
         connection->leave(*this);
+}
+
+void shared_wire::note_call(node_connection& connection) noexcept {
+    asked_.push_back(clock::now());
+    connection.note_call();
 }
 
 // Answers come in the order of their calls.

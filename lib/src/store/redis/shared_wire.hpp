@@ -4,7 +4,9 @@
 
 #include "store/redis/node_connection.hpp"
 
+#include <chrono>
 #include <deque>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -30,6 +32,10 @@ public:
     asio::awaitable<result<redis_value>> call(redis_command command) override;
     asio::awaitable<result<std::vector<redis_value>>> pipeline(std::vector<redis_command> commands
     ) override;
+    asio::awaitable<result<std::vector<redis_value>>> write_and_wait(
+        redis_command write, unsigned replicas, std::chrono::milliseconds limit
+    ) override;
+    std::optional<clock::time_point> last_asked() const noexcept override;
     void hold_back(bool held) noexcept override {
         if (connection_)
             connection_->wire().hold_back(held);
@@ -48,6 +54,7 @@ public:
 private:
     void leave() noexcept;
     asio::awaitable<result<redis_value>> exchange(redis_command command);
+    void note_call(node_connection& connection) noexcept;
     void note_answer(node_connection& connection) noexcept;
 
     const asio::any_io_executor strand_;
