@@ -11,7 +11,7 @@
 namespace mortise::test {
 
 /// The memory store in virtual time.
-class memory_harness : public store_harness {
+class memory_harness final : public store_harness {
 public:
     static store_abilities abilities() {
         store_abilities all;

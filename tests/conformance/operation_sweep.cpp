@@ -81,7 +81,7 @@ bool OperationSweep::is_present() {
 }
 
 bool OperationSweep::slow() const {
-    return harness_->was_late(delay_, ttl_);
+    return std::max(harness_->lateness(delay_), harness_->longest_pause()) > ttl_ / 8;
 }
 
 std::size_t OperationSweep::next_step(std::size_t step, std::size_t sweep) {

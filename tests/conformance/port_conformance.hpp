@@ -15,38 +15,18 @@
 namespace mortise::test {
 
 /// A suite that runs at stores: one harness for each of its tests.
-///
-/// In real time, a machine that stops this process or a server for as long as a heartbeat may take
-/// ends sessions that a test wants to keep. A test that fails while that was so says nothing: it is
-/// run again, with a new harness. On a machine that is not late every failure counts at once.
 class StoreSuite : public testing::TestWithParam<harness_factory> {
 public:
     /// Whether a store can have the suite. Where it cannot, the suite is not instantiated.
     static bool fits(const store_abilities&) { return true; }
 
 protected:
-    StoreSuite();
-    ~StoreSuite() override;
-
-    void SetUp() override;
-    void TearDown() override;
-    void TestBody() override = 0;
-
-    /// Runs a test that has failed again, until it tells something or has been tried five times.
-    void repeat_while_late();
-    /// Lets the test fail with what has failed in its last trial.
-    void report();
-
-    /// What a suite does with each new harness before its test.
-    virtual void prepare() {}
+    StoreSuite() : harness_(GetParam()()) {}
 
     store_harness& h() { return *harness_; }
 
 private:
-    class trial;
-
     std::unique_ptr<store_harness> harness_;
-    std::unique_ptr<trial> trial_;  ///< None in simulated time.
 };
 
 /// Tests of what every store promises at its port, in the words of `store.hpp`.
@@ -95,7 +75,7 @@ public:
     static bool fits(const store_abilities& of) { return of.loses_pushes && of.traits.push; }
 
 protected:
-    void prepare() override { h().lose_pushes(0); }
+    StorePortLostPush() { h().lose_pushes(0); }
 };
 
 class StorePortLostChange : public StorePortLostPush {

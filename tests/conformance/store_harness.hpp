@@ -11,7 +11,6 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 
-#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <functional>
@@ -99,12 +98,6 @@ public:
     /// The longest time between two chances for handlers to run, some 20 ms if all is well: the
     /// test looked at the store meanwhile, or the machine stopped this process.
     virtual machine_delay::milliseconds longest_pause() const { return {}; }
-
-    /// Whether the machine was so slow that a server's answers or a heartbeat may have come too
-    /// late for sessions of that TTL.
-    virtual bool was_late(const machine_delay& since, std::chrono::milliseconds ttl) const {
-        return std::max(lateness(since), longest_pause()) > ttl / 8;
-    }
 
     /// Whether a slow machine may be the reason of the code: it has stopped the server, or this
     /// process for a TTL.

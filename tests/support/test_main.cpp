@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // The main function of all test binaries. Many cases share a process, so the time limit of a case
-// is kept here: a case that exceeds it is named, and the process ends.
+// is kept here: a case that exceeds it is named, and the process ends. Cases that fail while the
+// machine is late are run again.
+#include "support/trials.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -46,12 +49,16 @@ private:
 }  // namespace
 
 int main(int count, char** words) {
+    const std::vector<std::string> program(words, words + count);
     testing::InitGoogleMock(&count, words);
+    auto& listeners = testing::UnitTest::GetInstance()->listeners();
+    mortise::test::machine_pulse pulse;
+    auto* const trials = new mortise::test::trials(pulse);  // it is GoogleTest's from now on
+    listeners.Append(trials);
     if (const char* const seconds = std::getenv("MORTISE_CASE_SECONDS")) {
         ::signal(SIGALRM, end_with_name);
-        testing::UnitTest::GetInstance()->listeners().Append(
-            new case_limit(static_cast<unsigned>(std::atoi(seconds)))
-        );
+        listeners.Append(new case_limit(static_cast<unsigned>(std::atoi(seconds))));
     }
-    return RUN_ALL_TESTS();
+    const int code = RUN_ALL_TESTS();
+    return trials->outcome(code, program);
 }

@@ -194,11 +194,14 @@ TEST(RedisCluster, AnExaminationFollowsASlotThatHasMoved) {
     cluster.begin_to_move(key_of_store, next);
     EXPECT_EQ(std::get<0>(examined()), errc::store_unavailable) << alice.explain();
     cluster.end_moving(key_of_store, next);
-    EXPECT_EQ(std::get<0>(examined()), errc::store_unavailable) << alice.explain();
-    EXPECT_TRUE(eventually([&] { return !std::get<0>(examined()); })) << alice.explain();
-    const auto last = examined();
-    for (const auto& each : std::get<1>(last))
-        EXPECT_EQ(each.found.find("MOVED"), std::string::npos) << each.found;
+    // A heartbeat may have followed the slot already.
+    EXPECT_TRUE(eventually([&] {
+        const auto [failed, found] = examined();
+        EXPECT_TRUE(!failed || failed == errc::store_unavailable) << failed.message();
+        for (const auto& each : found)
+            EXPECT_EQ(each.found.find("MOVED"), std::string::npos) << each.found;
+        return !failed;
+    })) << alice.explain();
 }
 
 // The others lead to the node that has the slot: what it says is what is wrong.
