@@ -315,6 +315,29 @@ TEST_F(NodeConnections, AServerThatAnswersOthersIsNotLeftByThem) {
     EXPECT_FALSE(bob.closed.code);
 }
 
+TEST_F(NodeConnections, QuestionsAreNoSignOfLife) {
+    user& alice = open(0);
+    user& bob = open(0);
+    EXPECT_EQ(text(alice, {"ECHO", "a"}), "a");
+    const auto answered = bob.wire->last_sign().value();
+    cluster_.node(0).suspend();
+    const auto ask = [this](user& who) {
+        auto asked = begin(who.wire->call({"ECHO", "x"}));
+        context_.restart();
+        context_.poll();
+        return asked;
+    };
+    auto first = ask(alice);
+    const auto waiting_since = bob.wire->last_sign().value();
+    EXPECT_GT(waiting_since, answered);
+    auto second = ask(bob);
+    EXPECT_EQ(alice.wire->last_sign().value(), waiting_since);
+    cluster_.node(0).resume();
+    EXPECT_EQ(outcome(std::move(first))->text, "x");
+    EXPECT_EQ(outcome(std::move(second))->text, "x");
+    EXPECT_GT(alice.wire->last_sign().value(), waiting_since);
+}
+
 TEST_F(NodeConnections, WhatIsAskedInOneTurnGoesOutTogether) {
     constexpr int commands = 20;
     std::vector<user*> askers;

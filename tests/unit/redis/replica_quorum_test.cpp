@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,7 +28,8 @@ public:
     redis_value to_write = text_reply("o");
     redis_value to_wait = number_reply(2);
     bool silent = false;
-    bool forgets_scripts = false;  ///< Until it is told one again.
+    std::optional<clock::time_point> sign;  ///< When it last answered others.
+    bool forgets_scripts = false;           ///< Until it is told one again.
 
     std::vector<std::string> take() { return std::exchange(done_, {}); }
     void note(std::size_t wire, const std::string& text) {
@@ -81,6 +83,8 @@ public:
             server_.note(number_, "close");
         answers_.set();
     }
+
+    std::optional<clock::time_point> last_sign() const noexcept override { return server_.sign; }
 
     void speak() { answers_.set(); }
 
@@ -262,15 +266,15 @@ TEST_F(ReplicaQuorum, TellsWhyThereIsNoConnection) {
     EXPECT_EQ(server_.wires, 2u);
 }
 
-TEST_F(ReplicaQuorum, GivesASilentServerUpAfterThreeTimesTheLimit) {
+TEST_F(ReplicaQuorum, GivesASilentServerUpAfterTwiceTheLimit) {
     server_.silent = true;
     const auto begun = world_.time.now();
     const auto reply = ask("a");
-    world_.pass(3 * limit - 1ms);
+    world_.pass(2 * limit - 1ms);
     EXPECT_FALSE(reply->arrived);
     world_.pass(1h);
     ASSERT_TRUE(reply->arrived);
-    EXPECT_EQ(reply->at - begun, 3 * limit);
+    EXPECT_EQ(reply->at - begun, 2 * limit);
     EXPECT_EQ(reply->code, errc::store_unavailable);
     server_.silent = false;
     EXPECT_FALSE(code_of("b"));
@@ -278,6 +282,20 @@ TEST_F(ReplicaQuorum, GivesASilentServerUpAfterThreeTimesTheLimit) {
         server_.take(),
         (texts{"1 open", "1 close", "2 open", "2 EVAL text 2 s e b", "2 WAIT 2 500"})
     );
+}
+
+TEST_F(ReplicaQuorum, GivesAServerThatAnswersOthersTime) {
+    server_.silent = true;
+    const auto begun = world_.time.now();
+    const auto reply = ask("a");
+    world_.pass(limit);
+    server_.sign = world_.time.now();
+    world_.pass(2 * limit - 1ms);
+    EXPECT_FALSE(reply->arrived);
+    world_.pass(1ms);
+    ASSERT_TRUE(reply->arrived);
+    EXPECT_EQ(reply->at - begun, 3 * limit);
+    EXPECT_EQ(reply->code, errc::store_unavailable);
 }
 
 TEST_F(ReplicaQuorum, AnswersTogetherWhoCameMeanwhileByTheWriteOfTheNewest) {
@@ -307,7 +325,7 @@ TEST_F(ReplicaQuorum, ThatFailsDoesNotFailThoseWhoCameMeanwhile) {
     const auto first = ask("a");
     const auto second = ask("b");
     server_.silent = false;
-    world_.pass(3 * limit);
+    world_.pass(2 * limit);
     EXPECT_EQ(first->code, errc::store_unavailable);
     ASSERT_TRUE(second->arrived);
     EXPECT_FALSE(second->code) << second->code.message();

@@ -34,8 +34,8 @@ public:
     write_and_wait(redis_command write, unsigned replicas, std::chrono::milliseconds limit) final {
         return wire_->write_and_wait(std::move(write), replicas, limit);
     }
-    std::optional<clock::time_point> last_asked() const noexcept final {
-        return wire_ ? wire_->last_asked() : std::nullopt;
+    std::optional<clock::time_point> last_sign() const noexcept final {
+        return wire_ ? wire_->last_sign() : std::nullopt;
     }
     void abandon(clock::duration patience) noexcept final {
         if (wire_)

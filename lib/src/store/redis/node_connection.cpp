@@ -76,6 +76,20 @@ void node_connection::add_channel(const std::string& channel, shared_wire& wire)
         end({errc::store_unavailable, "the connection has too many old subscriptions"});
 }
 
+void node_connection::note_call() noexcept {
+    if (waiting_++ == 0)
+        waiting_since_ = clock::now();
+}
+
+void node_connection::note_answer() noexcept {
+    --waiting_;
+    last_answer_ = clock::now();
+}
+
+clock::time_point node_connection::last_sign() const noexcept {
+    return waiting_ == 0 ? last_answer_ : std::max(waiting_since_, last_answer_);
+}
+
 asio::awaitable<result<std::vector<redis_value>>> node_connection::write_and_wait(
     redis_command write, unsigned replicas, std::chrono::milliseconds limit
 ) {

@@ -62,10 +62,11 @@ public:
     asio::awaitable<result<std::vector<redis_value>>>
     write_and_wait(redis_command write, unsigned replicas, std::chrono::milliseconds limit);
 
-    clock::time_point last_asked() const noexcept { return last_asked_; }
-    void note_call() noexcept { last_asked_ = clock::now(); }
+    void note_call() noexcept;
+    void note_answer() noexcept;
     clock::time_point last_answer() const noexcept { return last_answer_; }
-    void note_answer() noexcept { last_answer_ = clock::now(); }
+    /// When it last answered, or since when an answer is waited for, whichever is later.
+    clock::time_point last_sign() const noexcept;
 
     /// Closes the connection with all of its wires.
     void end(const redis_failure& why) noexcept;
@@ -99,7 +100,8 @@ private:
     /// is told to: the two cannot be told apart, so nothing is unsubscribed from.
     std::size_t left_channels_ = 0;
     std::set<std::string> tracked_;
-    clock::time_point last_asked_;
+    std::size_t waiting_ = 0;          ///< The calls without an answer.
+    clock::time_point waiting_since_;  ///< When there was a first one again.
     clock::time_point last_answer_;
     gathered_calls<writes, replies> waits_;
 };

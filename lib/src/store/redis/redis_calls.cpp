@@ -47,7 +47,7 @@ void redis_calls::attach(
             failed_({errc::store_unavailable, "a command was not answered in time"});
         },
         [this] {
-            if (!is_asked_by_others())
+            if (!is_watched_by_others())
                 asio::co_spawn(strand_, ping(owner_.lock()), asio::detached);
         }
     );
@@ -145,9 +145,10 @@ asio::awaitable<result<redis_value>> redis_calls::call(wire_ptr wire, redis_comm
     co_return reply;
 }
 
-bool redis_calls::is_asked_by_others() const {
-    const auto asked = wire_ ? wire_->last_asked() : std::nullopt;
-    return asked && clock::now() - *asked < answer_watch::quiet_max;
+// Whether others who use the connection would notice that it is dead, or know that it is not.
+bool redis_calls::is_watched_by_others() const {
+    const auto sign = wire_ ? wire_->last_sign() : std::nullopt;
+    return sign && time_->now() - *sign < answer_watch::quiet_max;
 }
 
 // Asks for any answer. The watch notices if there is none, as for every command.

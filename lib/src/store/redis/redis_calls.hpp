@@ -72,7 +72,7 @@ private:
     asio::awaitable<result<redis_value>> evaluate_once(wire_ptr wire, script_call wanted);
     asio::awaitable<result<redis_value>> call(wire_ptr wire, redis_command command);
     void leave_lane();
-    bool is_asked_by_others() const;
+    bool is_watched_by_others() const;
     asio::awaitable<void> ping(std::shared_ptr<void> owner);
 
     const redis_scripts& scripts_;

@@ -104,9 +104,9 @@ public:
     virtual asio::awaitable<result<std::vector<redis_value>>>
     write_and_wait(redis_command write, unsigned replicas, std::chrono::milliseconds limit);
 
-    /// When the server was last asked something on a connection that others use, too: whoever asked
-    /// notices if it is dead.
-    virtual std::optional<clock::time_point> last_asked() const noexcept { return std::nullopt; }
+    /// Of a connection that others use, too: when the server last answered anybody there, or since
+    /// when somebody waits for an answer, whichever is later. Others tell nothing.
+    virtual std::optional<clock::time_point> last_sign() const noexcept { return std::nullopt; }
 
     /// Holds back what is to be written, or no longer: commands of one moment then go out together.
     virtual void hold_back(bool /*held*/) noexcept {}

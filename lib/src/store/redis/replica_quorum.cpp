@@ -70,10 +70,30 @@ replica_quorum::reach(written_state state, std::chrono::milliseconds limit) {
     co_return mine->outcome;
 }
 
+// A server that answers others on the same connection is busy, and not silent.
+void replica_quorum::watch(
+    alarm& by,
+    const std::weak_ptr<redis_wire>& wire,
+    clock::time_point due,
+    clock::duration patience
+) {
+    by.set(*time_, strand_, due, [this, &by, wire, patience] {
+        const auto still = wire.lock();
+        if (!still)
+            return;
+        const auto sign = still->last_sign();
+        const auto quiet = sign ? time_->now() - *sign : patience;
+        if (quiet < patience)
+            watch(by, wire, time_->now() + (patience - quiet), patience);
+        else
+            still->abandon(patience);
+    });
+}
+
 // A server may have closed a connection that was idle, which is seen when it is used: another one
 // is tried then, once.
 asio::awaitable<quorum_answer> replica_quorum::ask(const round& of) {
-    const auto patience = 3 * of.limit;
+    const auto patience = 2 * of.limit;
     const auto late = coro::saturating_add(time_->now(), patience);
     for (;;) {
         const bool used = wire_ != nullptr;
@@ -83,10 +103,7 @@ asio::awaitable<quorum_answer> replica_quorum::ask(const round& of) {
         }
         const auto wire = wire_;
         alarm silent;
-        silent.set(*time_, strand_, late, [patience, at = std::weak_ptr(wire)] {
-            if (const auto still = at.lock())
-                still->abandon(patience);
-        });
+        watch(silent, wire, late, patience);
         auto reaching = reach_on(*wire, of.state, of.limit);
         auto outcome = co_await std::move(reaching);
         if (!outcome.code || outcome.code == errc::not_enough_replicas)

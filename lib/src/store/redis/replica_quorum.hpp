@@ -79,8 +79,8 @@ public:
     /// Waits until `replicas` of them have acknowledged all that was written before this call.
     /// Calls that come while one is under way are answered together by the next round.
     ///
-    /// @param limit for the replicas. Where the connection is shared, a wait for others may come
-    ///              first; a server that is silent for three times as long is given up.
+    /// @param limit for the replicas; a server that is silent for twice as long is given up. Where
+    ///              the connection is shared, waits for others may come first.
     /// @par Errors `not_enough_replicas`; `outcome_unknown`: the server does not have what was
     ///             written; or why there is no connection.
     asio::awaitable<quorum_answer> reach(written_state state, std::chrono::milliseconds limit);
@@ -98,6 +98,12 @@ private:
     };
 
     asio::awaitable<quorum_answer> ask(const round& of);
+    void watch(
+        alarm& by,
+        const std::weak_ptr<redis_wire>& wire,
+        clock::time_point due,
+        clock::duration patience
+    );
     asio::awaitable<quorum_answer>
     reach_on(redis_wire& wire, const written_state& state, std::chrono::milliseconds limit);
     redis_command confirmation(const written_state& state, bool known) const;

@@ -119,8 +119,8 @@ asio::awaitable<result<std::vector<redis_value>>> shared_wire::write_and_wait(
     co_return replies;
 }
 
-std::optional<clock::time_point> shared_wire::last_asked() const noexcept {
-    return connection_ ? std::optional(connection_->last_asked()) : std::nullopt;
+std::optional<clock::time_point> shared_wire::last_sign() const noexcept {
+    return connection_ ? std::optional(connection_->last_sign()) : std::nullopt;
 }
 
 // Nothing means all keys: the database was flushed.

@@ -35,7 +35,7 @@ public:
     asio::awaitable<result<std::vector<redis_value>>> write_and_wait(
         redis_command write, unsigned replicas, std::chrono::milliseconds limit
     ) override;
-    std::optional<clock::time_point> last_asked() const noexcept override;
+    std::optional<clock::time_point> last_sign() const noexcept override;
     void hold_back(bool held) noexcept override {
         if (connection_)
             connection_->wire().hold_back(held);
