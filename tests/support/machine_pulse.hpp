@@ -18,7 +18,8 @@ namespace mortise::test {
 /// @par Threads Any.
 class machine_pulse {
 public:
-    using duration = std::chrono::steady_clock::duration;
+    using clock = std::chrono::steady_clock;
+    using duration = clock::duration;
 
     /// The signals of the process are for its other threads.
     machine_pulse() {
@@ -44,21 +45,24 @@ public:
     void restart() {
         const std::lock_guard guard(mutex_);
         longest_ = {};
+        begun_ = clock::now();
     }
+    /// The wait that has not ended counts as well.
     duration longest() const {
         const std::lock_guard guard(mutex_);
-        return longest_;
+        return std::max(longest_, waited());
     }
 
 private:
+    duration waited() const { return clock::now() - std::max(due_, begun_); }
+
     void beat() {
-        using std::chrono::steady_clock;
         constexpr std::chrono::milliseconds interval(10);
         std::unique_lock lock(mutex_);
         while (!ended_) {
-            const auto due = steady_clock::now() + interval;
-            end_.wait_until(lock, due);
-            longest_ = std::max(longest_, steady_clock::now() - due);
+            due_ = clock::now() + interval;
+            end_.wait_until(lock, due_);
+            longest_ = std::max(longest_, waited());
         }
     }
 
@@ -66,6 +70,8 @@ private:
     std::condition_variable end_;
     bool ended_ = false;
     duration longest_{};
+    clock::time_point begun_ = clock::now();
+    clock::time_point due_ = begun_;
     std::thread thread_;
 };
 
