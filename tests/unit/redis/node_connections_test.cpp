@@ -392,5 +392,27 @@ TEST_F(NodeConnections, ThatEndsEndsTheWaitsForReplicas) {
     EXPECT_TRUE(alice.closed.code && bob.closed.code);
 }
 
+TEST_F(NodeConnections, WhoLeavesEndsNoWaitForReplicasButItsOwn) {
+    user& alice = open(0);
+    user& bob = open(0);
+    cluster_.node(0).suspend();
+    auto alices = begin(alice.wire->write_and_wait({"ECHO", "a"}, 1, 100ms));
+    context_.restart();
+    context_.poll();
+    auto bobs = begin(bob.wire->write_and_wait({"ECHO", "b"}, 1, 100ms));
+    context_.poll();
+    const auto sign = bob.wire->last_sign();
+    alice.wire->close();
+    EXPECT_EQ(outcome(std::move(alices)).error(), errc::outcome_unknown);
+    EXPECT_EQ(bob.wire->last_sign(), sign) << "the server has said nothing";
+    EXPECT_EQ(bobs.wait_for(0s), std::future_status::timeout);
+    EXPECT_FALSE(bob.closed.code);
+    cluster_.node(0).resume();
+    const auto replies = outcome(std::move(bobs));
+    ASSERT_TRUE(replies) << replies.error().message();
+    EXPECT_EQ(replies->at(0).text, "b");
+    EXPECT_GT(bob.wire->last_sign(), sign);
+}
+
 }  // namespace
 }  // namespace mortise::store_detail::node_connections_test

@@ -7,6 +7,8 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 
@@ -50,12 +52,14 @@ public:
         return next_;
     }
 
-    /// Waits until the round is over, and begins it if none is under way. `owner` lives until all
-    /// rounds are over.
-    asio::awaitable<void> wait(std::shared_ptr<void> owner, round_ptr mine) {
+    /// Waits until the round is over, and begins it if none is under way. A signal of `stop` ends
+    /// the wait, and not the round. `owner` lives until all rounds are over.
+    asio::awaitable<void>
+    wait(std::shared_ptr<void> owner, round_ptr mine, asio::cancellation_slot stop = {}) {
         if (!std::exchange(running_, true))
             asio::co_spawn(strand_, run(std::move(owner)), asio::detached);
-        auto waiting = mine->over.async_wait(coro::detail::with_code);
+        auto waiting =
+            mine->over.async_wait(asio::bind_cancellation_slot(stop, coro::detail::with_code));
         co_await std::move(waiting);
     }
 

@@ -91,7 +91,10 @@ clock::time_point node_connection::last_sign() const noexcept {
 }
 
 asio::awaitable<result<std::vector<redis_value>>> node_connection::write_and_wait(
-    redis_command write, unsigned replicas, std::chrono::milliseconds limit
+    redis_command write,
+    unsigned replicas,
+    std::chrono::milliseconds limit,
+    asio::cancellation_slot stop
 ) {
     const auto kept = shared_from_this();
     const auto mine = waits_.join();
@@ -100,7 +103,7 @@ asio::awaitable<result<std::vector<redis_value>>> node_connection::write_and_wai
     all.commands.push_back(std::move(write));
     all.replicas = std::max(all.replicas, replicas);
     all.limit = std::max(all.limit, limit);
-    auto waiting = waits_.wait(kept, mine);
+    auto waiting = waits_.wait(kept, mine, stop);
     co_await std::move(waiting);
     if (!mine->outcome)
         co_return mine->outcome.error();
@@ -114,8 +117,11 @@ asio::awaitable<result<std::vector<redis_value>>> node_connection::write_and_wai
 asio::awaitable<node_connection::replies> node_connection::carry_out(const writes& all) {
     auto commands = all.commands;
     commands.push_back(wait_for_replicas(all.replicas, all.limit));
+    note_call();
     auto asking = wire_->pipeline(std::move(commands));
-    co_return co_await std::move(asking);
+    auto answers = co_await std::move(asking);
+    note_answer();
+    co_return answers;
 }
 
 void node_connection::close() noexcept {

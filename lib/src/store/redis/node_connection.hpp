@@ -10,6 +10,7 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -57,10 +58,15 @@ public:
     /// Whether the server tells changes of such keys already: it takes a prefix once.
     bool tracks(const std::string& prefix) const { return tracked_.contains(prefix); }
     void note_tracked(const std::string& prefix) { tracked_.insert(prefix); }
-    /// Sends the write with those of others that wait, and one `WAIT` after them.
+    /// Sends the write with those of others that wait, and one `WAIT` after them. A signal of
+    /// `stop` ends the call with `outcome_unknown`; the server's answer is then nobody's.
     /// @return the replies to both.
-    asio::awaitable<result<std::vector<redis_value>>>
-    write_and_wait(redis_command write, unsigned replicas, std::chrono::milliseconds limit);
+    asio::awaitable<result<std::vector<redis_value>>> write_and_wait(
+        redis_command write,
+        unsigned replicas,
+        std::chrono::milliseconds limit,
+        asio::cancellation_slot stop
+    );
 
     void note_call() noexcept;
     void note_answer() noexcept;

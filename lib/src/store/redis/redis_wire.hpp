@@ -99,6 +99,7 @@ public:
 
     /// Sends a write, and then `WAIT` until so many replicas have acknowledged it, at most for
     /// `limit`. Where wires share a connection, one `WAIT` follows the writes of all that wait.
+    /// Must not run while another one of this wire is under way.
     /// @return the replies to both.
     /// @par Errors As of `pipeline`.
     virtual asio::awaitable<result<std::vector<redis_value>>>
@@ -111,7 +112,9 @@ public:
     /// Holds back what is to be written, or no longer: commands of one moment then go out together.
     virtual void hold_back(bool /*held*/) noexcept {}
 
-    /// Closes the connection: pending calls end, and no event is told any longer.
+    /// Closes the connection: pending calls end, and no event is told any longer. Where others
+    /// share the connection, it stays open for them: a wait for replicas ends, other calls do when
+    /// the server answers or the connection ends.
     virtual void close() noexcept = 0;
 
     /// Closes a connection whose server owes this wire answers for longer than `patience`. Where

@@ -91,7 +91,7 @@ void replica_quorum::watch(
 }
 
 // A server may have closed a connection that was idle, which is seen when it is used: another one
-// is tried then, once.
+// is tried then, once, if there is time left.
 asio::awaitable<quorum_answer> replica_quorum::ask(const round& of) {
     const auto patience = 2 * of.limit;
     const auto late = coro::saturating_add(time_->now(), patience);

@@ -110,10 +110,10 @@ asio::awaitable<result<std::vector<redis_value>>> shared_wire::write_and_wait(
     if (!open_)
         co_return error_code(errc::store_unavailable);
     const auto connection = connection_;
-    note_call(*connection);
-    auto asking = connection->write_and_wait(std::move(write), replicas, limit);
+    asked_.push_back(clock::now());
+    auto asking = connection->write_and_wait(std::move(write), replicas, limit, stop_.slot());
     auto replies = co_await std::move(asking);
-    note_answer(*connection);
+    asked_.pop_front();
     if (closed_)
         co_return error_code(errc::outcome_unknown);
     co_return replies;
@@ -149,6 +149,7 @@ void shared_wire::close() noexcept {
     closed_ = true;
     open_ = false;
     events_ = nullptr;
+    stop_.emit(asio::cancellation_type::terminal);
     if (const auto connection = std::exchange(connection_, nullptr))
         connection->leave(*this);
 }

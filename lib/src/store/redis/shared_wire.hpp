@@ -4,6 +4,8 @@
 
 #include "store/redis/node_connection.hpp"
 
+#include <boost/asio/cancellation_signal.hpp>
+
 #include <chrono>
 #include <deque>
 #include <optional>
@@ -65,6 +67,7 @@ private:
     std::string tracked_;                  ///< The beginning of the keys whose changes it is told.
     std::deque<clock::time_point> asked_;  ///< When the calls under way began.
     std::optional<redis_failure> end_;     ///< Why it ended by itself.
+    asio::cancellation_signal stop_;       ///< Of the wait for replicas.
     bool open_ = false;
     bool closed_ = false;
 };
