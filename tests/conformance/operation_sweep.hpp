@@ -113,6 +113,9 @@ protected:
 
     /// @return as above; untouched if there were fewer messages.
     run_result run_with(std::size_t nth, sim::fate how);
+    /// The same, and once more if a change had to be shown again: the machine may have been slow,
+    /// and what happens twice is no chance. @return whether it was untouched.
+    bool untouched_by(std::size_t nth, sim::fate how);
     /// Ends a scene in which an answer may be lost: entries that stay are withdrawn in the end, and
     /// locks work.
     void close_after_fault(operation_scene& scene);
