@@ -15,6 +15,8 @@ namespace mortise::test {
 class relayed_harness : public zookeeper_harness {
 public:
     using zookeeper_harness::zookeeper_harness;
+    using zookeeper_harness::root;
+    using zookeeper_harness::tree;
 
     std::unique_ptr<store> make_store() override {
         return relays ? make_store_at(way.port(), detour.port())

@@ -147,8 +147,9 @@ asio::awaitable<result<answer>> zookeeper_locks::ask(const lock_request& wish) {
     co_return answer_of(name, wish.id);
 }
 
-// Makes the node, and begins to read the queue behind it. The parent is made first if the lock is
-// new, or was unused for so long that the servers have deleted it.
+// Makes the node, and begins to read the queue behind it, unless its number is expected to tell all.
+// The parent is made first if the lock is new, or was unused for so long that the servers have
+// deleted it.
 asio::awaitable<zk_answer>
 zookeeper_locks::make_node(const std::string& name, request_id id, reading& begun) {
     constexpr int attempts_max = 8;
@@ -163,15 +164,25 @@ zookeeper_locks::make_node(const std::string& name, request_id id, reading& begu
         const auto path = lock->path;
         const auto mode = mine->mode;
         ++lock->creations;
+        const bool plain = mode == lock_mode::exclusive();
+        const bool lone = plain && lone_.expects(name);
+        zk_reply_ptr watching;
+        if (plain && lone_.wants_watch(name)) {
+            lone_.watch(name);
+            watching = link_->get(path, true);
+        }
         const auto making = link_->create(
             path + '/' + node_prefix(link_->own_id(), id, mode), "", node_kind::ephemeral_sequential
         );
         const bool watch = mode.capacity() != 0;
-        begun = start_reading(name, watch, mode != lock_mode::exclusive());
+        begun = lone ? reading() : start_reading(name, watch, !plain);
+        begun.number = lone ? ++readings_ : begun.number;
+        begun.watch = std::move(watching);
         auto taking = making->take();
         creation = co_await std::move(taking);
         if (creation.failed != zk_code::no_node)
             break;
+        lone_.doubt(name);
         lock = find_lock(name);
         if (lock)
             --lock->creations;
@@ -191,8 +202,8 @@ asio::awaitable<error_code> zookeeper_locks::enter(const std::string& name, requ
     const auto creation = co_await std::move(making);
     if (creation.failed)
         co_return link_->meaning_of(creation.failed);
-    auto finishing = finish_reading(name, under_way);
-    const auto state = co_await std::move(finishing);
+    auto seeing = see_new_node(name, id, last_part(creation.path), under_way);
+    const auto state = co_await std::move(seeing);
     auto* const mine = find(name, id);
     if (!mine)
         co_return errc::outcome_unknown;

@@ -4,6 +4,7 @@
 
 #include "store/zookeeper/lock_form.hpp"
 #include "store/zookeeper/lock_state.hpp"
+#include "store/zookeeper/lone_locks.hpp"
 
 #include <cstdint>
 #include <map>
@@ -82,8 +83,9 @@ private:
     struct reading {
         reading() = default;
 
-        zk_reply_ptr list;
+        zk_reply_ptr list;  ///< Null: not asked for.
         zk_reply_ptr text;
+        zk_reply_ptr watch;  ///< Of the parent.
         std::uint64_t number = 0;
         std::uint64_t creations = 0;
     };
@@ -120,6 +122,9 @@ private:
     reading start_reading(const std::string& name, bool watch, bool with_text);
     asio::awaitable<result<lock_state>> read(std::string name, bool watch, bool with_text);
     asio::awaitable<result<lock_state>> finish_reading(std::string name, reading under_way);
+    asio::awaitable<result<lock_state>>
+    see_new_node(std::string name, request_id id, std::string node, reading under_way);
+    void note_reading(own_lock& lock, const lock_state& state, std::uint32_t made, std::uint64_t own);
     static bool wants_list(const own_lock& lock);
     static bool wants_text(const own_lock& lock);
     void hear_of_change(own_lock& lock, const std::string& node);
@@ -146,6 +151,7 @@ private:
     void tell(store_event::kind type, const own_request& mine, bool contended);
 
     std::map<std::string, own_lock> locks_;
+    lone_locks lone_;
     std::uint64_t readings_ = 0;
 };
 

@@ -20,10 +20,15 @@ void zookeeper_locks::see(const zk_event& event) {
     const auto rest = std::string_view(event.path).substr(folder.size() + 1);
     const auto slash = rest.find('/');
     const auto name = lock_of_node(rest.substr(0, slash));
+    const bool of_parent = slash == std::string_view::npos;
+    if (name && of_parent && event.type != zk_event::kind::children)
+        lone_.doubt(*name);
     auto* const lock = name ? find_lock(*name) : nullptr;
     if (!lock)
         return;
-    if (slash == std::string_view::npos) {
+    if (of_parent && event.type == zk_event::kind::changed)
+        return;  // Grants are told by their nodes.
+    if (of_parent) {
         lock->watched = false;
         for (auto& [id, mine] : lock->requests)
             mine.alone = false;
@@ -159,6 +164,7 @@ void zookeeper_locks::read_queue_later(const std::string& name, own_request& min
 
 // The client has set its watches again, but not those whose setting was under way.
 void zookeeper_locks::reconnected() {
+    lone_.doubt_all();
     for (auto& [name, lock] : locks_) {
         lock.watched = false;
         for (auto& [id, mine] : lock.requests)
@@ -176,6 +182,7 @@ std::vector<zk_change> zookeeper_locks::clear() {
         }
     }
     locks_.clear();
+    lone_.doubt_all();
     end_calls();
     return all;
 }

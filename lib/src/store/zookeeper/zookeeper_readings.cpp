@@ -56,21 +56,57 @@ zookeeper_locks::finish_reading(std::string name, reading under_way) {
             continue;
         }
         state.set_reading(under_way.number);
-        auto* const lock = find_lock(name);
-        // An older reading knows less: not of a node that was made since, say.
-        if (lock && state.reading() > lock->seen.reading()) {
-            // Nodes that others have made since, and that are gone already.
-            const auto all = listed.stat.children_made - lock->creations_seen;
-            const auto own = static_cast<std::uint32_t>(under_way.creations - lock->creations_then);
-            const auto there = state.made_by_others_since(lock->creations_seen, link_->own_id());
-            lock->tried = lock->tried || (lock->has_seen && all > own + there);
-            lock->has_seen = true;
-            lock->creations_seen = listed.stat.children_made;
-            lock->creations_then = under_way.creations;
-            lock->seen = state;
-        }
+        if (auto* const lock = find_lock(name))
+            note_reading(*lock, state, listed.stat.children_made, under_way.creations);
         co_return state;
     }
+}
+
+// `made` nodes have been made of all by then, `own` of them by this session.
+void zookeeper_locks::note_reading(
+    own_lock& lock, const lock_state& state, std::uint32_t made, std::uint64_t own
+) {
+    // An older reading knows less: not of a node that was made since, say.
+    if (state.reading() <= lock.seen.reading())
+        return;
+    // Nodes that others have made since, and that are gone already.
+    const auto all = made - lock.creations_seen;
+    const auto own_since = static_cast<std::uint32_t>(own - lock.creations_then);
+    const auto there = state.made_by_others_since(lock.creations_seen, link_->own_id());
+    lock.tried = lock.tried || (lock.has_seen && all > own_since + there);
+    lock.has_seen = true;
+    lock.creations_seen = made;
+    lock.creations_then = own;
+    lock.seen = state;
+}
+
+// The queue in which the session has made that node: read, or known by the node's number.
+asio::awaitable<result<lock_state>> zookeeper_locks::see_new_node(
+    std::string name, request_id id, std::string node, reading under_way
+) {
+    const auto made = parse_queue_node(node);
+    const bool first = made && lone_.made(name, made->number);
+    if (!find(name, id))
+        co_return error_code(errc::outcome_unknown);
+    if (first && !under_way.list) {
+        auto& lock = *find_lock(name);
+        lock_state alone({node}, "", 0);
+        alone.set_reading(under_way.number);
+        note_reading(lock, alone, made->number + 1, lock.creations);
+        co_return alone;
+    }
+    const auto watching = std::exchange(under_way.watch, nullptr);
+    if (!under_way.list)
+        under_way = start_reading(name, false, false);
+    auto finishing = finish_reading(name, under_way);
+    const auto state = co_await std::move(finishing);
+    if (watching) {
+        auto taking = watching->take();
+        const auto watched = co_await std::move(taking);
+        if (watched.failed)
+            lone_.doubt(name);
+    }
+    co_return state;
 }
 
 // A holder wants to hear of the first that waits; and who waits first for a permit gets one when

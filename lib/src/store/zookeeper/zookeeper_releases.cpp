@@ -81,8 +81,10 @@ asio::awaitable<result<bool>> zookeeper_locks::pass_on(const std::string& name, 
         co_return co_await std::move(advancing);
     }
     const auto path = path_of(*lock, mine->node);
+    const bool lone = plain && mine->granted && mine->alone;
+    const auto node = parse_queue_node(mine->node);
     zk_reply_ptr sent;
-    if (plain && mine->granted && !mine->alone) {
+    if (plain && mine->granted && !lone) {
         std::vector<zk_step> steps(2);
         steps[0].type = zk_step::kind::set;
         steps[0].path = steps[1].path = path;
@@ -98,6 +100,8 @@ asio::awaitable<result<bool>> zookeeper_locks::pass_on(const std::string& name, 
         co_return false;
     if (answer.failed)
         co_return link_->meaning_of(answer.failed);
+    if (lone && node)
+        lone_.left(name, node->number);
     co_return true;
 }
 
