@@ -120,7 +120,7 @@ public:
 
     /// `release`, and then `request` for the same lock by the same session. One command or
     /// transaction if the traits say so: then a grant that the release gives is told as contended
-    /// already. Otherwise the two calls, one after the other.
+    /// already, or soon after. Otherwise the two calls, one after the other.
     virtual asio::awaitable<released_and_asked>
     release_and_request(grant held, lock_request request);
 

@@ -337,10 +337,10 @@ void local_locks::refuse(const std::vector<strand_task>& tasks) {
     carry_out(std::move(work));
 }
 
-// Whether the store releases a contended lock and takes the next request for it in one step.
+// Whether the store releases a lock and takes the next request for it in one step.
 bool local_locks::goes_with(const strand_task& release, const strand_task& next) const {
     return context_.traits().release_and_request && next.type == strand_task::kind::ask &&
-           release.target->contended && next.target->lock_name() == release.target->lock_name() &&
+           next.target->lock_name() == release.target->lock_name() &&
            &core_.sessions.of(*next.target) == &core_.sessions.of(*release.target);
 }
 

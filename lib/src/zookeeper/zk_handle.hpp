@@ -134,7 +134,8 @@ public:
     void list(const std::string& path, bool watch, replied then);
     /// A watch on a node that is not there waits for it to be made.
     void look(const std::string& path, bool watch, replied then);
-    /// Its answer is that of the first operation that failed, or no failure.
+    /// Its answer is that of the first operation that failed; or no failure, the path of the node
+    /// that was made last, and what the servers know of the one that was written last.
     void change(std::vector<zk_step> steps, replied then);
 
     zk_state state() const noexcept;

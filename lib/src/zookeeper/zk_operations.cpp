@@ -8,9 +8,11 @@
 
 #include <zookeeper/zookeeper.h>
 
-#include <array>
+#include <cstddef>
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace mortise::zookeeper_detail {
 namespace {
@@ -53,6 +55,9 @@ node_stat stat_of(const Stat* from) noexcept {
 const ACL_vector* rights_of(const std::string& login) noexcept {
     return login.empty() ? &ZOO_OPEN_ACL_UNSAFE : &ZOO_CREATOR_ALL_ACL;
 }
+
+/// A server adds one to the name of a sequential node.
+constexpr std::size_t digits_of_a_number = 10;
 
 int bytes_in(const std::string& data) noexcept {
     return static_cast<int>(data.size());
@@ -107,13 +112,29 @@ struct zk_handle::call {
         end(data, std::move(answer));
     }
 
+    static void on_changed(int code, const void* data) {
+        const auto& mine = *static_cast<const call*>(data);
+        const Stat* written = nullptr;
+        std::string made;
+        for (std::size_t i = 0; code == ZOK && i < mine.steps.size(); ++i) {
+            if (mine.steps[i].type == zk_step::kind::create)
+                made = mine.paths[i].c_str();
+            else if (mine.steps[i].type == zk_step::kind::set)
+                written = &mine.stats[i];
+        }
+        auto answer = answer_of(code, written);
+        answer.path = std::move(made);
+        end(data, std::move(answer));
+    }
+
     const std::weak_ptr<zk_handle> of;
     replied then;
     // Of several operations: the client reads and writes here until the answer.
     std::vector<zk_step> steps;
     std::vector<zoo_op_t> operations;
     std::vector<zoo_op_result_t> results;
-    std::vector<std::array<char, 512>> paths;
+    std::vector<std::string> paths;
+    std::vector<Stat> stats;
 };
 
 template <class Start>
@@ -194,12 +215,14 @@ void zk_handle::change(std::vector<zk_step> steps, replied then) {
         to.operations.resize(to.steps.size());
         to.results.resize(to.steps.size());
         to.paths.resize(to.steps.size());
+        to.stats.resize(to.steps.size());
         for (std::size_t i = 0; i < to.steps.size(); ++i) {
             const auto& each = to.steps[i];
             auto* const operation = &to.operations[i];
             const char* const path = each.path.c_str();
             switch (each.type) {
             case zk_step::kind::create:
+                to.paths[i].resize(each.path.size() + digits_of_a_number + 1);
                 ::zoo_create_op_init(
                     operation,
                     path,
@@ -216,7 +239,12 @@ void zk_handle::change(std::vector<zk_step> steps, replied then) {
                 break;
             case zk_step::kind::set:
                 ::zoo_set_op_init(
-                    operation, path, each.data.data(), bytes_in(each.data), each.version, nullptr
+                    operation,
+                    path,
+                    each.data.data(),
+                    bytes_in(each.data),
+                    each.version,
+                    &to.stats[i]
                 );
                 break;
             case zk_step::kind::check:
@@ -229,7 +257,7 @@ void zk_handle::change(std::vector<zk_step> steps, replied then) {
             static_cast<int>(to.operations.size()),
             to.operations.data(),
             to.results.data(),
-            &call::on_done,
+            &call::on_changed,
             &to
         );
     });

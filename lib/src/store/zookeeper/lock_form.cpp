@@ -28,6 +28,16 @@ std::unique_ptr<path_room> lock_form::take_room(const std::string& lock_path, st
     return nullptr;
 }
 
+asio::awaitable<released_and_asked> lock_form::release_and_request(grant held, lock_request wish) {
+    const auto kept = shared_from_this();
+    released_and_asked both;
+    auto releasing = release(std::move(held));
+    both.released = co_await std::move(releasing);
+    auto asking = request(std::move(wish));
+    both.asked = co_await std::move(asking);
+    co_return both;
+}
+
 asio::awaitable<error_code> lock_form::end() {
     const auto kept = shared_from_this();
     end_calls();

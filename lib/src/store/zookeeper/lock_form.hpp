@@ -44,6 +44,7 @@ public:
     virtual asio::awaitable<result<answer>> request(lock_request wish) = 0;
     virtual asio::awaitable<error_code> withdraw(std::string name, request_id id) = 0;
     virtual asio::awaitable<result<bool>> release(grant held) = 0;
+    virtual asio::awaitable<released_and_asked> release_and_request(grant held, lock_request wish);
     virtual asio::awaitable<result<token_range>> draw(grant held) = 0;
     virtual asio::awaitable<result<session_view>> look() = 0;
     /// Releases and withdraws everything.

@@ -117,8 +117,7 @@ asio::awaitable<result<answer>> zookeeper_locks::ask(const lock_request& wish) {
         });
     if (!wish.queue && in_vain && wish.mode.capacity() == 0)
         co_return answer{};
-    constexpr std::size_t node_name_max = 76;
-    auto room = take_room(lock.path, node_name_max);
+    auto room = room_for_node(lock);
     if (!room) {
         drop(name, wish.id);
         co_return error_code(errc::store_full);
@@ -127,12 +126,21 @@ asio::awaitable<result<answer>> zookeeper_locks::ask(const lock_request& wish) {
     fresh.room = std::move(room);
     fresh.asking = true;
     auto entering = enter(name, wish.id);
-    if (const error_code failed = co_await std::move(entering)) {
+    const error_code entered = co_await std::move(entering);
+    auto concluding = conclude(wish, entered);
+    co_return co_await std::move(concluding);
+}
+
+// The answer to a request whose node was to be made.
+asio::awaitable<result<answer>>
+zookeeper_locks::conclude(const lock_request& wish, error_code entered) {
+    const auto& name = wish.name;
+    if (entered) {
         // Whether there is a node is known, unless the answer is lost.
         const auto* const mine = find(name, wish.id);
-        if (mine && mine->node.empty() && failed != errc::outcome_unknown)
+        if (mine && mine->node.empty() && entered != errc::outcome_unknown)
             drop(name, wish.id);
-        co_return failed;
+        co_return entered;
     }
     const auto* const mine = find(name, wish.id);
     if (!mine)
@@ -202,6 +210,14 @@ asio::awaitable<error_code> zookeeper_locks::enter(const std::string& name, requ
     const auto creation = co_await std::move(making);
     if (creation.failed)
         co_return link_->meaning_of(creation.failed);
+    auto joining = join(name, id, creation, under_way);
+    co_return co_await std::move(joining);
+}
+
+// Goes on when the node is made.
+asio::awaitable<error_code> zookeeper_locks::join(
+    const std::string& name, request_id id, const zk_answer& creation, reading under_way
+) {
     auto seeing = see_new_node(name, id, last_part(creation.path), under_way);
     const auto state = co_await std::move(seeing);
     auto* const mine = find(name, id);

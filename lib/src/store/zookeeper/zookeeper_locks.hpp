@@ -31,6 +31,7 @@ public:
     asio::awaitable<result<answer>> request(lock_request wish) override;
     asio::awaitable<error_code> withdraw(std::string name, request_id id) override;
     asio::awaitable<result<bool>> release(grant held) override;
+    asio::awaitable<released_and_asked> release_and_request(grant held, lock_request wish) override;
     asio::awaitable<result<token_range>> draw(grant held) override;
     asio::awaitable<result<session_view>> look() override;
 
@@ -109,6 +110,16 @@ private:
     asio::awaitable<zk_answer> make_node(const std::string& name, request_id id, reading& begun);
     asio::awaitable<error_code> enter(const std::string& name, request_id id);
     asio::awaitable<error_code>
+    join(const std::string& name, request_id id, const zk_answer& creation, reading under_way);
+    asio::awaitable<result<answer>> conclude(const lock_request& wish, error_code entered);
+    std::unique_ptr<path_room> room_for_node(const own_lock& lock) {
+        constexpr std::size_t node_name_max = 76;
+        return take_room(lock.path, node_name_max);
+    }
+    bool goes_in_one_step(const grant& held, const lock_request& wish);
+    asio::awaitable<released_and_asked>
+    exchange(const grant& held, const lock_request& wish, std::unique_ptr<path_room> room);
+    asio::awaitable<error_code>
     take_place(const std::string& name, request_id id, lock_state state);
     asio::awaitable<error_code> ask_again(const std::string& name, request_id id);
     asio::awaitable<error_code> find_node(const std::string& name, request_id id);
@@ -124,7 +135,8 @@ private:
     asio::awaitable<result<lock_state>> finish_reading(std::string name, reading under_way);
     asio::awaitable<result<lock_state>>
     see_new_node(std::string name, request_id id, std::string node, reading under_way);
-    void note_reading(own_lock& lock, const lock_state& state, std::uint32_t made, std::uint64_t own);
+    void
+    note_reading(own_lock& lock, const lock_state& state, std::uint32_t made, std::uint64_t own);
     static bool wants_list(const own_lock& lock);
     static bool wants_text(const own_lock& lock);
     void hear_of_change(own_lock& lock, const std::string& node);

@@ -4,10 +4,15 @@
 #include "zookeeper/zk_error.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
 #include <utility>
+#include <vector>
 
 namespace mortise::store_detail {
 
+using zookeeper_detail::node_kind;
 using zookeeper_detail::zk_code;
 
 asio::awaitable<error_code> zookeeper_locks::withdraw(std::string name, request_id id) {
@@ -42,6 +47,93 @@ asio::awaitable<result<bool>> zookeeper_locks::release(grant held) {
         co_return false;
     auto leaving = leave(held.name, held.id);
     co_return co_await std::move(leaving);
+}
+
+asio::awaitable<released_and_asked>
+zookeeper_locks::release_and_request(grant held, lock_request wish) {
+    const auto kept = self();
+    const auto before = ends();
+    auto asking = turn(held.name);
+    auto taken = co_await std::move(asking);
+    std::optional<lock_turn> mine(std::move(taken));
+    if (before != ends())
+        co_return released_and_asked(errc::outcome_unknown);
+    auto room = goes_in_one_step(held, wish) ? room_for_node(*find_lock(held.name)) : nullptr;
+    if (!room) {
+        mine.reset();
+        auto one_by_one = lock_form::release_and_request(std::move(held), std::move(wish));
+        co_return co_await std::move(one_by_one);
+    }
+    auto exchanging = exchange(held, wish, std::move(room));
+    auto both = co_await std::move(exchanging);
+    if (auto* const known = find(wish.name, wish.id))
+        known->asking = false;
+    co_return both;
+}
+
+// From one exclusive grant to a request for another one, with nobody next who is granted by a write.
+bool zookeeper_locks::goes_in_one_step(const grant& held, const lock_request& wish) {
+    const auto* const known = find(held.name, held.id);
+    if (!link_->usable() || !known || !known->granted || token_of(*known) != held.token)
+        return false;
+    const auto plain = lock_mode::exclusive();
+    const auto& nodes = find_lock(held.name)->seen.nodes();
+    const auto behind = find_lock(held.name)->seen.place_of(known->node) + 1;
+    return known->mode == plain && wish.mode == plain && wish.name == held.name && wish.queue &&
+           wish.hold_max == std::chrono::milliseconds::max() && !find(wish.name, wish.id) &&
+           (behind >= nodes.size() || nodes[behind].mode == plain);
+}
+
+// Deletes the node of a holder, as `pass_on` does, and makes that of its next request.
+asio::awaitable<released_and_asked> zookeeper_locks::exchange(
+    const grant& held, const lock_request& wish, std::unique_ptr<path_room> room
+) {
+    const auto& name = wish.name;
+    auto* lock = find_lock(name);
+    auto& fresh = lock->requests.try_emplace(wish.id, wish.id, wish.mode).first->second;
+    fresh.room = std::move(room);
+    fresh.asking = true;
+    auto* old = find(name, held.id);
+    old->leaving = true;
+    const auto path = path_of(*lock, old->node);
+    std::vector<zk_step> steps{writing_of(path, "handed over", zk_step::any_version)};
+    steps.push_back(erasure_of(path));
+    auto& making = steps.emplace_back();
+    making.type = zk_step::kind::create;
+    making.path = lock->path + '/' + node_prefix(link_->own_id(), wish.id, wish.mode);
+    making.node = node_kind::ephemeral_sequential;
+    ++lock->creations;
+    const auto sent = link_->change(std::move(steps));
+    const auto under_way = start_reading(name, false, false);
+    auto taking = sent->take();
+    auto creation = co_await std::move(taking);
+    lock = find_lock(name);
+    if (creation.failed == zk_code::no_node) {
+        // It was broken: nothing was done.
+        if (lock)
+            --lock->creations;
+        drop(name, held.id);
+        auto entering = enter(name, wish.id);
+        const error_code entered = co_await std::move(entering);
+        auto concluding = conclude(wish, entered);
+        auto asked = co_await std::move(concluding);
+        co_return released_and_asked(false, std::move(asked));
+    }
+    if (creation.failed) {
+        const error_code why = link_->meaning_of(creation.failed);
+        if (old = find(name, held.id); old)
+            old->leaving = false;
+        auto concluding = conclude(wish, why);
+        auto asked = co_await std::move(concluding);
+        co_return released_and_asked(why, std::move(asked));
+    }
+    drop(name, held.id);
+    creation.stat.created = creation.stat.modified;  // of the same transaction
+    auto joining = join(name, wish.id, creation, under_way);
+    const error_code joined = co_await std::move(joining);
+    auto concluding = conclude(wish, joined);
+    auto asked = co_await std::move(concluding);
+    co_return released_and_asked(true, std::move(asked));
 }
 
 // @return whether the node was still there.

@@ -51,6 +51,7 @@ public:
         traits.strength = token_strength::strict;
         traits.push = traits.server_clock = true;
         traits.fair = traits.shared = traits.permits = traits.waiters = queues();
+        traits.release_and_request = queues();
         traits.counts = false;
         traits.ttl_min = milliseconds(100);
         traits.ttl_max = std::chrono::hours(24);
@@ -101,6 +102,10 @@ public:
     }
     asio::awaitable<result<bool>> release(grant held) override {
         return locks_->release(std::move(held));
+    }
+    asio::awaitable<released_and_asked>
+    release_and_request(grant held, lock_request request) override {
+        return locks_->release_and_request(std::move(held), std::move(request));
     }
     asio::awaitable<result<token_range>> draw(grant held) override {
         return locks_->draw(std::move(held));
