@@ -228,6 +228,9 @@ void zk_handle::process(int events) {
     gathered_ = &all;
     {
         const driving now(this);
+        // Told to read before it is connected, the client forgets the memory that it reads into.
+        if (::zoo_state(raw_) == ZOO_CONNECTING_STATE)
+            events &= ~ZOOKEEPER_READ;
         // It answers `ZINVALIDSTATE` without a connection, too: that is no end of the session.
         static_cast<void>(::zookeeper_process(raw_, events));
     }

@@ -314,6 +314,7 @@ TEST(ZooKeeperStore, MoreReadersThanAreGrantedTogetherAllGetTheLock) {
             got = std::move(held);
         });
         EXPECT_TRUE(co_await until([&] { return place.queue_of("door").size() == 72; }));
+        EXPECT_TRUE(co_await until([&] { return own.contended(); })) << "it has read the queue";
         co_await own.async_release();
         EXPECT_TRUE(co_await until([&] { return got.has_value(); }));
         if (got)
