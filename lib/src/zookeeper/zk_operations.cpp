@@ -115,15 +115,15 @@ struct zk_handle::call {
     static void on_changed(int code, const void* data) {
         const auto& mine = *static_cast<const call*>(data);
         const Stat* written = nullptr;
-        std::string made;
+        std::string path;
         for (std::size_t i = 0; code == ZOK && i < mine.steps.size(); ++i) {
             if (mine.steps[i].type == zk_step::kind::create)
-                made = mine.paths[i].c_str();
+                path = mine.paths[i].c_str();
             else if (mine.steps[i].type == zk_step::kind::set)
                 written = &mine.stats[i];
         }
         auto answer = answer_of(code, written);
-        answer.path = std::move(made);
+        answer.path = std::move(path);
         end(data, std::move(answer));
     }
 

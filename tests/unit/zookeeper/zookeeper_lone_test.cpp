@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A client that takes a lock again and again while nobody else wants it does not read the queue: the
-// number of its node tells that nobody has come between. What must not deceive it.
+// A client that takes a lock again and again while nobody else wants it does not read the queue:
+// the number of its node tells that nobody has come between. What must not deceive it.
 #include "conformance/client_fixture.hpp"
 #include "mortise/lock_client.hpp"
 #include "store/zookeeper/node_names.hpp"
@@ -90,19 +90,19 @@ protected:
         auto& tree = harness.tree();
         (void)tree.erase(queue());
         ASSERT_FALSE(tree.create(queue()));
-        std::string made;
+        std::string node;
         for (std::uint32_t i = 0; i < expected; ++i) {
-            if (!made.empty()) {
-                ASSERT_FALSE(tree.erase(made));
+            if (!node.empty()) {
+                ASSERT_FALSE(tree.erase(node));
             }
             const auto prefix = queue() + '/' + node_prefix(stranger, i + 1, lock_mode());
             const auto making = tree.ask([&](auto& by, auto then) {
                 by.create(prefix, "", node_kind::ephemeral_sequential, then);
             });
             ASSERT_FALSE(making.failed) << making.failed.message();
-            made = making.path;
+            node = making.path;
         }
-        strangers_ = made;
+        strangers_ = node;
     }
     /// Alice's next node, if nobody comes between.
     std::uint32_t next_number() {

@@ -155,8 +155,8 @@ zookeeper_locks::conclude(const lock_request& wish, error_code entered) {
     co_return answer_of(name, wish.id);
 }
 
-// Makes the node, and begins to read the queue behind it, unless its number is expected to tell all.
-// The parent is made first if the lock is new, or was unused for so long that the servers have
+// Makes the node, and begins to read the queue behind it, unless its number is expected to tell
+// all. The parent is made first if the lock is new, or was unused for so long that the servers have
 // deleted it.
 asio::awaitable<zk_answer>
 zookeeper_locks::make_node(const std::string& name, request_id id, reading& begun) {

@@ -135,8 +135,12 @@ private:
     asio::awaitable<result<lock_state>> finish_reading(std::string name, reading under_way);
     asio::awaitable<result<lock_state>>
     see_new_node(std::string name, request_id id, std::string node, reading under_way);
-    void
-    note_reading(own_lock& lock, const lock_state& state, std::uint32_t made, std::uint64_t own);
+    void note_reading(
+        own_lock& lock,
+        const lock_state& state,
+        std::uint32_t creations,
+        std::uint64_t own_creations
+    );
     static bool wants_list(const own_lock& lock);
     static bool wants_text(const own_lock& lock);
     void hear_of_change(own_lock& lock, const std::string& node);

@@ -62,21 +62,21 @@ zookeeper_locks::finish_reading(std::string name, reading under_way) {
     }
 }
 
-// `made` nodes have been made of all by then, `own` of them by this session.
+// `creations` nodes have been made of all by then, `own_creations` of them by this session.
 void zookeeper_locks::note_reading(
-    own_lock& lock, const lock_state& state, std::uint32_t made, std::uint64_t own
+    own_lock& lock, const lock_state& state, std::uint32_t creations, std::uint64_t own_creations
 ) {
     // An older reading knows less: not of a node that was made since, say.
     if (state.reading() <= lock.seen.reading())
         return;
     // Nodes that others have made since, and that are gone already.
-    const auto all = made - lock.creations_seen;
-    const auto own_since = static_cast<std::uint32_t>(own - lock.creations_then);
+    const auto all = creations - lock.creations_seen;
+    const auto own_since = static_cast<std::uint32_t>(own_creations - lock.creations_then);
     const auto there = state.made_by_others_since(lock.creations_seen, link_->own_id());
     lock.tried = lock.tried || (lock.has_seen && all > own_since + there);
     lock.has_seen = true;
-    lock.creations_seen = made;
-    lock.creations_then = own;
+    lock.creations_seen = creations;
+    lock.creations_then = own_creations;
     lock.seen = state;
 }
 
@@ -84,15 +84,15 @@ void zookeeper_locks::note_reading(
 asio::awaitable<result<lock_state>> zookeeper_locks::see_new_node(
     std::string name, request_id id, std::string node, reading under_way
 ) {
-    const auto made = parse_queue_node(node);
-    const bool first = made && lone_.made(name, made->number);
+    const auto entry = parse_queue_node(node);
+    const bool first = entry && lone_.made(name, entry->number);
     if (!find(name, id))
         co_return error_code(errc::outcome_unknown);
     if (first && !under_way.list) {
         auto& lock = *find_lock(name);
         lock_state alone({node}, "", 0);
         alone.set_reading(under_way.number);
-        note_reading(lock, alone, made->number + 1, lock.creations);
+        note_reading(lock, alone, entry->number + 1, lock.creations);
         co_return alone;
     }
     const auto watching = std::exchange(under_way.watch, nullptr);

@@ -71,7 +71,8 @@ zookeeper_locks::release_and_request(grant held, lock_request wish) {
     co_return both;
 }
 
-// From one exclusive grant to a request for another one, with nobody next who is granted by a write.
+// From one exclusive grant to a request for another one, with nobody next who is granted by a
+// write.
 bool zookeeper_locks::goes_in_one_step(const grant& held, const lock_request& wish) {
     const auto* const known = find(held.name, held.id);
     if (!link_->usable() || !known || !known->granted || token_of(*known) != held.token)
