@@ -56,8 +56,8 @@ const ACL_vector* rights_of(const std::string& login) noexcept {
     return login.empty() ? &ZOO_OPEN_ACL_UNSAFE : &ZOO_CREATOR_ALL_ACL;
 }
 
-/// A server adds one to the name of a sequential node.
-constexpr std::size_t digits_of_a_number = 10;
+/// A server adds a number to the name of a sequential node, which may be negative.
+constexpr std::size_t digits_of_a_number = 11;
 
 int bytes_in(const std::string& data) noexcept {
     return static_cast<int>(data.size());

@@ -157,6 +157,37 @@ TEST(ZooKeeperExchange, FromOrForAnotherModeIsTwoSteps) {
     EXPECT_EQ(harness.residue(), 0u);
 }
 
+asio::awaitable<void> end(peer& by, std::shared_ptr<std::optional<error_code>> reply) {
+    auto ending = by.port().end();
+    *reply = co_await std::move(ending);
+}
+
+// The release is under way when the client stops: nothing is asked for any more.
+TEST(ZooKeeperExchange, ThatIsOvertakenByTheEndLeavesNothing) {
+    for (const auto mode : {lock_mode::shared(), lock_mode::exclusive()}) {
+        relayed_harness harness;
+        harness.detour.refuse(true);
+        harness.run([mode](relayed_harness& at) -> asio::awaitable<void> {
+            peer alice(at, 30s);
+            co_await alice.open();
+            const grant held = co_await alice.hold_for("door", {mode});
+            auto wish = wish_of(alice);
+            wish.mode = mode;
+            const auto both = std::make_shared<std::optional<released_and_asked>>();
+            const auto ended = std::make_shared<std::optional<error_code>>();
+            at.way.hold(way::to_client, true);
+            asio::co_spawn(at.executor(), exchange(alice, held, wish, both), asio::detached);
+            asio::co_spawn(at.executor(), end(alice, ended), asio::detached);
+            co_await pause(at, 10ms);
+            at.way.hold(way::to_client, false);
+            co_await until(at, [&] { return both->has_value() && ended->has_value(); });
+            EXPECT_FALSE(**ended);
+            EXPECT_EQ(at.nodes_of("door"), 0u);
+        }(harness));
+        EXPECT_EQ(harness.residue(), 0u);
+    }
+}
+
 TEST(ZooKeeperExchange, WhoseAnswerIsLostIsMadeUpFor) {
     relayed_harness harness;
     harness.detour.refuse(true);

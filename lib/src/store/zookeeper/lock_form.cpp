@@ -30,9 +30,14 @@ std::unique_ptr<path_room> lock_form::take_room(const std::string& lock_path, st
 
 asio::awaitable<released_and_asked> lock_form::release_and_request(grant held, lock_request wish) {
     const auto kept = shared_from_this();
+    const auto before = ends();
     released_and_asked both;
     auto releasing = release(std::move(held));
     both.released = co_await std::move(releasing);
+    if (before != ends()) {
+        both.asked = errc::outcome_unknown;
+        co_return both;
+    }
     auto asking = request(std::move(wish));
     both.asked = co_await std::move(asking);
     co_return both;

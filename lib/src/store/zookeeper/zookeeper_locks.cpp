@@ -117,7 +117,8 @@ asio::awaitable<result<answer>> zookeeper_locks::ask(const lock_request& wish) {
         });
     if (!wish.queue && in_vain && wish.mode.capacity() == 0)
         co_return answer{};
-    auto room = room_for_node(lock);
+    constexpr std::size_t node_name_max = 76;
+    auto room = take_room(lock.path, node_name_max);
     if (!room) {
         drop(name, wish.id);
         co_return error_code(errc::store_full);
@@ -200,6 +201,8 @@ zookeeper_locks::make_node(const std::string& name, request_id id, reading& begu
         if (done.failed && done.failed != zk_code::node_exists)
             co_return done;
     }
+    if (creation.failed)
+        lone_.doubt(name);  // Nobody looks whether the parent is watched.
     co_return creation;
 }
 

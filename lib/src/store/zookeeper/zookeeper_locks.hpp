@@ -112,13 +112,8 @@ private:
     asio::awaitable<error_code>
     join(const std::string& name, request_id id, const zk_answer& creation, reading under_way);
     asio::awaitable<result<answer>> conclude(const lock_request& wish, error_code entered);
-    std::unique_ptr<path_room> room_for_node(const own_lock& lock) {
-        constexpr std::size_t node_name_max = 76;
-        return take_room(lock.path, node_name_max);
-    }
     bool goes_in_one_step(const grant& held, const lock_request& wish);
-    asio::awaitable<released_and_asked>
-    exchange(const grant& held, const lock_request& wish, std::unique_ptr<path_room> room);
+    asio::awaitable<released_and_asked> exchange(const grant& held, const lock_request& wish);
     asio::awaitable<error_code>
     take_place(const std::string& name, request_id id, lock_state state);
     asio::awaitable<error_code> ask_again(const std::string& name, request_id id);

@@ -58,13 +58,12 @@ zookeeper_locks::release_and_request(grant held, lock_request wish) {
     std::optional<lock_turn> mine(std::move(taken));
     if (before != ends())
         co_return released_and_asked(errc::outcome_unknown);
-    auto room = goes_in_one_step(held, wish) ? room_for_node(*find_lock(held.name)) : nullptr;
-    if (!room) {
+    if (!goes_in_one_step(held, wish)) {
         mine.reset();
         auto one_by_one = lock_form::release_and_request(std::move(held), std::move(wish));
         co_return co_await std::move(one_by_one);
     }
-    auto exchanging = exchange(held, wish, std::move(room));
+    auto exchanging = exchange(held, wish);
     auto both = co_await std::move(exchanging);
     if (auto* const known = find(wish.name, wish.id))
         known->asking = false;
@@ -85,14 +84,13 @@ bool zookeeper_locks::goes_in_one_step(const grant& held, const lock_request& wi
            (behind >= nodes.size() || nodes[behind].mode == plain);
 }
 
-// Deletes the node of a holder, as `pass_on` does, and makes that of its next request.
-asio::awaitable<released_and_asked> zookeeper_locks::exchange(
-    const grant& held, const lock_request& wish, std::unique_ptr<path_room> room
-) {
+// Deletes the node of a holder, as `pass_on` does, and makes that of its next request, in the same
+// room: there is one of the two at a time.
+asio::awaitable<released_and_asked>
+zookeeper_locks::exchange(const grant& held, const lock_request& wish) {
     const auto& name = wish.name;
     auto* lock = find_lock(name);
     auto& fresh = lock->requests.try_emplace(wish.id, wish.id, wish.mode).first->second;
-    fresh.room = std::move(room);
     fresh.asking = true;
     auto* old = find(name, held.id);
     old->leaving = true;
@@ -109,8 +107,13 @@ asio::awaitable<released_and_asked> zookeeper_locks::exchange(
     auto taking = sent->take();
     auto creation = co_await std::move(taking);
     lock = find_lock(name);
-    if (creation.failed == zk_code::no_node) {
-        // It was broken: nothing was done.
+    old = find(name, held.id);
+    auto* const next = find(name, wish.id);
+    const bool broken = creation.failed == zk_code::no_node;
+    if (old && next && (broken || !creation.failed))
+        next->room = std::move(old->room);
+    if (broken) {
+        // Nothing was done.
         if (lock)
             --lock->creations;
         drop(name, held.id);
@@ -122,7 +125,7 @@ asio::awaitable<released_and_asked> zookeeper_locks::exchange(
     }
     if (creation.failed) {
         const error_code why = link_->meaning_of(creation.failed);
-        if (old = find(name, held.id); old)
+        if (old)
             old->leaving = false;
         auto concluding = conclude(wish, why);
         auto asked = co_await std::move(concluding);
