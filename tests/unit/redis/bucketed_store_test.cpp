@@ -56,10 +56,11 @@ protected:
         return '{' + lock_buckets(config().prefix, 64).tag(bucket) + "}w";
     }
     /// Begins to watch. A session that was opened for it may have missed something, which ends the
-    /// first watch.
+    /// first watch. What an earlier watch has left in that bucket is no sign of this one.
     auto watch(redis_user& who, const std::string& watchers) {
         auto node = at(watchers);
         for (;;) {
+            node.command({"DEL", watchers});
             auto notice = who.client().async_watch(asio::as_tuple(asio::use_future));
             bool watches = false;
             const auto decided = [&] {
