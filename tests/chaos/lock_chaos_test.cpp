@@ -97,7 +97,7 @@ TEST_F(LockChaos, NothingIsLeftInTheFolderWhenEverybodyHasGone) {
         killed->acquire("door");
         stops->acquire("window");
         killed->kill();
-        settle();
+        stops->acquire("door");  // when the death is known
         stops->tell("stop");
         EXPECT_TRUE(stops->hear("stopped"));
     }

@@ -36,7 +36,9 @@ asio::awaitable<bool> beats_until_told(
         if (!beat)
             co_return false;
         const auto pause = std::min<clock::duration>(
-            beat->next_deadline.value_or(harness.ttl() / 3), harness.ttl() / 3
+            {beat->next_deadline.value_or(harness.ttl() / 3),
+             harness.ttl() / 3,
+             end - harness.time()->now()}
         );
         if (co_await who.hears(type, id, std::max<clock::duration>(pause, milliseconds(1))))
             co_return true;
@@ -223,8 +225,8 @@ TEST_P(StorePortHoldMax, TheNearestOfSeveralEndsCounts) {
 
 TEST_P(StorePortExtend, AnExtendedGrantOutlivesItsFirstEnd) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
-        peer alice(harness);
-        peer bob(harness);
+        peer alice(harness, std::chrono::seconds(30));  // no session ends before the grant
+        peer bob(harness, std::chrono::seconds(30));
         co_await alice.open();
         co_await bob.open();
         const milliseconds limit = harness.ttl() / 4;
@@ -273,8 +275,8 @@ TEST_P(StorePortExtend, AShortenedGrantEndsSooner) {
 
 TEST_P(StorePortExtend, TheEndCanBeTakenAwayAndGivenBack) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
-        peer alice(harness);
-        peer bob(harness);
+        peer alice(harness, std::chrono::seconds(30));
+        peer bob(harness, std::chrono::seconds(30));
         co_await alice.open();
         co_await bob.open();
         const milliseconds limit = harness.ttl() / 4;
@@ -342,8 +344,8 @@ TEST_P(StorePortExtend, NothingButTheGrantIsExtended) {
 TEST_P(StorePortExtend, OneOfManyHoldersIsExtended) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         constexpr std::uint32_t many = 30;
-        peer alice(harness);
-        peer bob(harness);
+        peer alice(harness, std::chrono::seconds(30));
+        peer bob(harness, std::chrono::seconds(30));
         co_await alice.open();
         co_await bob.open();
         const peer::manner hour{lock_mode::permits(many), std::chrono::hours(1), true};

@@ -10,6 +10,7 @@
 #include "support/redis_parties.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -34,6 +35,9 @@ public:
         all.simulated_elsewhere = true;  // The scripts of a bucket: redis_model_test.cpp.
         return all;
     }
+
+    // A session is one at each bucket.
+    std::chrono::milliseconds ttl() const override { return std::chrono::seconds(2); }
 
     std::unique_ptr<store> make_store() override {
         return make_detachable(make_redis_store(config()), line());

@@ -218,6 +218,17 @@ void kafka_broker::delete_topic(const std::string& name) {
     rd_kafka_DeleteTopic_t* topics[] = {wanted.get()};
     ::rd_kafka_DeleteTopics(handle.get(), topics, 1, nullptr, queue.get());
     check_raw_kafka(take_answer(queue));
+    // The controller has deleted it by now; the broker hears of that in a moment.
+    const raw_kafka_owned<rd_kafka_topic_t> topic(
+        ::rd_kafka_topic_new(handle.get(), name.c_str(), nullptr)
+    );
+    const auto gone = [&] {
+        const auto metadata = raw_kafka_metadata(handle, topic.get(), 1'000);
+        return metadata && metadata->topic_cnt == 1 &&
+               metadata->topics[0].err == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART;
+    };
+    if (!eventually(gone))
+        throw std::runtime_error("the topic " + name + " is still there:\n" + log());
 }
 
 kafka_broker& shared_kafka() {

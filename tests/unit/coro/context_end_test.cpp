@@ -72,7 +72,7 @@ awaitable<void> own_queued_work(any_io_executor ex, witness) {
     coro::worker w(ex);
     w.post([&] {
         entered.set_value();
-        block(10ms);
+        block(60ms);
     });
     entered.get_future().wait();
     co_await w.async_run([] {});
@@ -82,7 +82,7 @@ awaitable<void> own_running_work(any_io_executor ex, witness held) {
     coro::worker w(ex);
     int in_the_frame = 0;
     co_await w.async_run([&] {
-        block(10ms);
+        block(60ms);
         in_the_frame += *held;  // the frame must not go while this runs
     });
 }

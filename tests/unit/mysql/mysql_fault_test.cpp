@@ -131,8 +131,8 @@ TEST(MysqlServer, StandsStillAndATransactionIsGivenUp) {
     mariadb_server server;
     mysql_party party(server);
     auto config = party.config();
-    config.answer_max = std::chrono::milliseconds(200);
-    config.connect_max = std::chrono::milliseconds(200);
+    config.answer_max = std::chrono::seconds(1);
+    config.connect_max = std::chrono::seconds(2);
     auto shop = party.open(config);
     const auto ask = [&](mysql_connection& on) -> asio::awaitable<void> {
         auto asking = on.query("SELECT 1");

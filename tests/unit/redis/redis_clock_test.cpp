@@ -39,8 +39,9 @@ void set_back(raw_redis& admin) {
     ASSERT_FALSE(sessions.empty());
     for (const auto& each : sessions) {
         std::string text = admin.command({"HGET", store_key("s"), each}).text;
-        const auto deadline = std::to_string(deadline_at(admin, each));
-        text.replace(text.find(deadline), deadline.size(), later(deadline));
+        const auto from = text.find(' ') + 1;
+        const auto deadline = text.substr(from, text.find(' ', from) - from);
+        text.replace(from, deadline.size(), later(deadline));
         admin.command({"HSET", store_key("s"), each, text});
         admin.command({"ZADD", store_key("d"), "XX", later(deadline), each});
     }

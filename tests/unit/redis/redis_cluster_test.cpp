@@ -268,6 +268,8 @@ TEST(RedisCluster, AStoreThatIsNotThereMayHaveBeenAtAnotherNode) {
         return std::stoi(cluster.node(owner).connect().info("server")["uptime_in_seconds"]) > 1;
     }));
     redis_user user(config, 600ms);
+    const auto first = user.ask("window");
+    ASSERT_TRUE(eventually([&] { return user.client().stats().sessions == 1; }));
     EXPECT_EQ(user.acquire("door", 500ms).code, errc::quarantined);
     auto admin = cluster.node(owner).connect();
     const auto tokens = admin.command({"HGET", store_key("s"), "t"}).text;
@@ -287,11 +289,14 @@ TEST(RedisCluster, ThatServesNobodyForAMomentEndsNoWait) {
     EXPECT_FALSE(bob.acquire("window").code) << bob.explain();
     auto admin = cluster.node(owner).connect();
     const auto foreign = admin.command({"CLUSTER", "KEYSLOT", "{b}"}).number;
-    ASSERT_NE(cluster.owner_of("{b}"), owner);
+    const auto away = cluster.owner_of("{b}");
+    ASSERT_NE(away, owner);
+    cluster.node(away).suspend();  // It would tell at once.
     admin.command({"CLUSTER", "DELSLOTS", std::to_string(foreign)});
     auto asked = bob.ask("door");
     EXPECT_TRUE(eventually([&] { return bob.explain().find("CLUSTERDOWN") != std::string::npos; }))
         << bob.explain();
+    cluster.node(away).resume();
     EXPECT_TRUE(eventually([&] {
         return !admin.try_command({"TTL", key_of_store}).is_error() &&
                parties_at(admin, "door") == 2;

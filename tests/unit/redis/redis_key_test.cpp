@@ -175,9 +175,9 @@ TEST_F(RedisKeyForm, WaitersOfTwoClientsAreServedOneAfterTheOther) {
     ASSERT_TRUE(eventually([&] { return listeners("resource") == 1; }));
     EXPECT_TRUE(eventually([&] { return held.held.contended(); })) << "told by the heartbeat";
     EXPECT_FALSE(first.release(held.held));
-    auto again = first.ask("resource");
     auto got = outcome_of(asked);
     ASSERT_FALSE(got.code);
+    auto again = first.ask("resource");
     EXPECT_EQ(again.wait_for(50ms), std::future_status::timeout);
     EXPECT_FALSE(second.release(got.held));
     auto last = outcome_of(again);

@@ -165,8 +165,8 @@ TEST_F(RedisPartition, TheWordOfASentinelIsEnough) {
     sentinel_.announce(promoted_.port());
     auto promoted = promoted_.connect();
     EXPECT_TRUE(eventually([&] { return listeners_at(promoted) == 1; })) << "it listens there";
-    EXPECT_TRUE(held.held.held()) << "the replica knew of it, and it is proved in time";
     EXPECT_FALSE(behind.acquire("door", 20s).code) << behind.explain();
+    EXPECT_TRUE(held.held.held()) << "the replica knew of it, and it was proved in time";
 }
 
 }  // namespace

@@ -86,6 +86,7 @@ TEST(RedisQuarantine, BeginsWhereAServerFollowedAnotherOneMeanwhile) {
     );
     admin.command({"REPLICAOF", "NO", "ONE"});
     redis_user bob(at(server.port(), true), 3s);
+    const auto asked = opened(bob);
     EXPECT_EQ(bob.acquire("door", 300ms).code, errc::quarantined) << bob.explain();
 }
 

@@ -3,6 +3,7 @@
 #include "mortise/store/redlock.hpp"
 #include "mortise/with_lock.hpp"
 #include "support/eventually.hpp"
+#include "support/machine_delay.hpp"
 #include "support/proxy_thread.hpp"
 #include "support/redis_user.hpp"
 #include "support/redlock_servers.hpp"
@@ -47,12 +48,20 @@ redlock_store_config old_store(const redlock_servers& servers) {
 }
 
 // A node that is late, by 10 ms, is none of the nodes of a lease. What took less has all of them.
-auto acquired_at_all(user& by, const std::string& name) {
+auto acquired_at_all(redlock_servers& servers, user& by, const std::string& name) {
     constexpr int attempts_max = 200;
+    const auto is_everywhere = [&] {
+        for (std::size_t i = 0; i < servers.size(); ++i) {
+            if (servers.at(i).connect().command({"EXISTS", "{mortise:}l:" + name}).number != 1)
+                return false;
+        }
+        return true;
+    };
     for (int i = 0;; ++i) {
         const auto begun = clock::now();
         auto got = by.acquire(name);
-        if (got.code || clock::now() - begun < 8ms || i == attempts_max)
+        const auto took = clock::now() - begun;
+        if (got.code || (took < 8ms && is_everywhere()) || i == attempts_max)
             return got;
         by.release(got.held);
     }
@@ -66,7 +75,7 @@ TEST(RedlockFault, AMinorityThatDiesTakesNoLeaseAndHoldsNobodyUp) {
     redlock_servers servers(3);
     user alice(servers.config());
     user bob(servers.config());
-    auto held = acquired_at_all(alice, "door");
+    auto held = acquired_at_all(servers, alice, "door");
     ASSERT_FALSE(held.code) << held.code.message() << ": " << alice.explain();
     servers.at(2).kill();
     for (int round = 0; round < 5; ++round) {
@@ -89,17 +98,19 @@ TEST(RedlockFault, TwoOfFiveThatStandStillHoldNobodyUp) {
     redlock_servers servers(5);
     {
         user alice(servers.config());
-        auto first = acquired_at_all(alice, "door");
+        auto first = acquired_at_all(servers, alice, "door");
         ASSERT_FALSE(first.code) << first.code.message();
         servers.at(1).suspend();
         servers.at(3).suspend();
+        const machine_delay delay;
         const auto begun = clock::now();
         for (int round = 0; round < 3; ++round) {
             auto other = alice.acquire("window", 5s);
             ASSERT_FALSE(other.code) << other.code.message() << ": " << alice.explain();
             EXPECT_FALSE(alice.release(other.held));
         }
-        EXPECT_LT(clock::now() - begun, ttl) << "three rounds, and no node was waited for";
+        EXPECT_LT(clock::now() - begun, ttl + delay.so_far())
+            << "three rounds, and no node was waited for";
         EXPECT_TRUE(first.held.held()) << "three of the nodes that granted it are there";
         servers.at(1).resume();
         servers.at(3).resume();
@@ -113,7 +124,7 @@ TEST(RedlockFault, AClientThatIsCutOffGivesUpItsPlacesAtTheRest) {
     redlock_servers servers(3);
     user alice(servers.config());
     user bob(servers.config());
-    auto held = acquired_at_all(alice, "door");
+    auto held = acquired_at_all(servers, alice, "door");
     ASSERT_FALSE(held.code) << held.code.message();
     auto asked = bob.ask("door");
     auto rest = servers.at(0).connect();
@@ -151,7 +162,7 @@ TEST(RedlockFault, ATtlAboveTheLongestIsRefused) {
 TEST(RedlockFault, WithoutAMajorityHoldersAreToldInTime) {
     redlock_servers servers(3);
     user alice(servers.config());
-    auto held = acquired_at_all(alice, "door");
+    auto held = acquired_at_all(servers, alice, "door");
     ASSERT_FALSE(held.code) << held.code.message();
     std::promise<bool> warned;
     held.held.async_wait_lost([&](error_code) { warned.set_value(held.held.held()); });
@@ -171,7 +182,7 @@ TEST(RedlockFault, WithoutAMajorityHoldersAreToldInTime) {
 TEST(RedlockFault, ANodeWithoutMemoryIsOutUntilItKnowsTheCountersOfOthers) {
     redlock_servers servers(3);
     user alice(old_store(servers));
-    auto held = acquired_at_all(alice, "door");
+    auto held = acquired_at_all(servers, alice, "door");
     ASSERT_FALSE(held.code) << held.code.message() << ": " << alice.explain();
     const auto token = held.held.token();
     servers.at(0).kill();
@@ -196,7 +207,7 @@ TEST(RedlockFault, ANodeWithoutMemoryIsOutUntilItKnowsTheCountersOfOthers) {
 TEST(RedlockFault, AStoreThatForgotEverythingBeginsAgainAboveItsClocks) {
     redlock_servers servers(3);
     user alice(old_store(servers));
-    auto held = acquired_at_all(alice, "door");
+    auto held = acquired_at_all(servers, alice, "door");
     ASSERT_FALSE(held.code) << held.code.message();
     const auto token = held.held.token();
     const auto forgot = clock::now();
@@ -215,7 +226,7 @@ TEST(RedlockFault, DurableNodesVoteAtOnceAndTheirTokensAreStrict) {
         3, {"appendonly yes", "appendfsync always", "no-appendfsync-on-rewrite no"}
     );
     user alice(servers.config(), 5s);
-    auto held = acquired_at_all(alice, "door");
+    auto held = acquired_at_all(servers, alice, "door");
     ASSERT_FALSE(held.code) << held.code.message();
     EXPECT_EQ(alice.client().traits().strength, token_strength::strict);
     for (std::size_t node = 0; node < 3; ++node) {
@@ -233,7 +244,7 @@ TEST(RedlockFault, DurableNodesVoteAtOnceAndTheirTokensAreStrict) {
 TEST(RedlockFault, AGrantThatHasLostOneOfItsVotesIsGivenUp) {
     redlock_servers servers(3);
     user alice(servers.config(), 5s);
-    auto held = acquired_at_all(alice, "door");
+    auto held = acquired_at_all(servers, alice, "door");
     ASSERT_FALSE(held.code) << held.code.message();
     auto node = servers.at(0).connect();
     const auto key = node.command({"KEYS", "{mortise:}e:*"}).texts().at(0);
@@ -252,7 +263,7 @@ TEST(RedlockFault, AGrantThatHasLostOneOfItsVotesIsGivenUp) {
 TEST(RedlockFault, ServersWithoutMemoryTakeNoLease) {
     redlock_servers servers(3, {"maxmemory-policy noeviction"});
     user alice(servers.config());
-    auto held = acquired_at_all(alice, "door");
+    auto held = acquired_at_all(servers, alice, "door");
     ASSERT_FALSE(held.code) << held.code.message();
     for (std::size_t node = 0; node < 3; ++node)
         servers.at(node).connect().command({"CONFIG", "SET", "maxmemory", "1"});
@@ -316,7 +327,7 @@ TEST(RedlockFault, AClientWithManyLocksFreesThemAllWhenItStops) {
 TEST(RedlockFault, AFlushOfAnotherDatabaseTakesNothing) {
     redlock_servers servers(3);
     user alice(servers.config(), 5s);
-    auto held = acquired_at_all(alice, "door");
+    auto held = acquired_at_all(servers, alice, "door");
     ASSERT_FALSE(held.code) << held.code.message();
     const auto session = [&](std::size_t node) {
         return servers.at(node).connect().command({"HKEYS", "{mortise:}s"}).texts();
@@ -373,7 +384,7 @@ TEST(RedlockFault, AWaiterDoesNotPollAndIsWokenByTheRelease) {
     constexpr auto long_ttl = 6s;
     user alice(servers.config(), long_ttl);
     user bob(servers.config(), long_ttl);
-    auto held = acquired_at_all(alice, "door");
+    auto held = acquired_at_all(servers, alice, "door");
     ASSERT_FALSE(held.code) << held.code.message();
     auto asked = bob.ask("door");
     EXPECT_EQ(asked.wait_for(500ms), std::future_status::timeout);
@@ -381,11 +392,12 @@ TEST(RedlockFault, AWaiterDoesNotPollAndIsWokenByTheRelease) {
     const auto before = node.calls("evalsha");
     EXPECT_EQ(asked.wait_for(1'500ms), std::future_status::timeout);
     EXPECT_LE(node.calls("evalsha") - before, 2u) << "a heartbeat of each";
+    const machine_delay delay;
     const auto released = clock::now();
     EXPECT_FALSE(alice.release(held.held));
     auto got = outcome_of(asked);
     ASSERT_FALSE(got.code) << got.code.message();
-    EXPECT_LT(got.at - released, 1s) << "no heartbeat was waited for";
+    EXPECT_LT(got.at - released, 1s + delay.so_far()) << "no heartbeat was waited for";
 }
 
 TEST(RedlockFault, AWordThatIsLostWithItsConnectionIsFound) {
@@ -394,17 +406,18 @@ TEST(RedlockFault, AWordThatIsLostWithItsConnectionIsFound) {
     user alice(servers.config(), long_ttl);
     user bob(servers.config(), long_ttl);
     for (int round = 0; round < 5; ++round) {
-        auto held = acquired_at_all(alice, "door");
+        auto held = acquired_at_all(servers, alice, "door");
         ASSERT_FALSE(held.code) << held.code.message();
         auto asked = bob.ask("door");
         EXPECT_EQ(asked.wait_for(100ms), std::future_status::timeout);
         for (std::size_t node = 0; node < 3; ++node)
             servers.at(node).connect().command({"CLIENT", "KILL", "SKIPME", "yes"});
+        const machine_delay delay;
         const auto begun = clock::now();
         EXPECT_FALSE(alice.release(held.held));
         auto got = outcome_of(asked);
         ASSERT_FALSE(got.code) << got.code.message();
-        EXPECT_LT(got.at - begun, 2s) << "no heartbeat was waited for";
+        EXPECT_LT(got.at - begun, 2s + delay.so_far()) << "no heartbeat was waited for";
         EXPECT_FALSE(bob.release(got.held));
     }
 }

@@ -114,14 +114,20 @@ public:
         }
     }
 
-    void be_queued() {
+    /// @param holder of the lock, who lives on meanwhile
+    void be_queued(store_user& holder) {
         want_the_door();
         EXPECT_TRUE(locks_.run_until([&] {
             std::optional<std::size_t> waiters;
             locks_.locks->async_inspect("door", 0, [&](error_code, std::optional<lock_view> view) {
                 waiters = view ? view->waiter_count : 0;
             });
-            return locks_.run_until([&] { return waiters.has_value(); }) && *waiters == 1;
+            const auto is_answered = [&] {
+                holder.context.restart();
+                holder.context.poll();
+                return waiters.has_value();
+            };
+            return locks_.run_until(is_answered) && *waiters == 1;
         }));
     }
 
@@ -175,7 +181,7 @@ bool stop_after(std::size_t handlers, const stopped_operation& operation, const 
         EXPECT_FALSE(one.acquire("door", held));
     }
     if (operation.is_wanted)
-        rest.be_queued();
+        rest.be_queued(one);
     bool done = false;
     operation.begin(one, held, done);
     one.context.restart();

@@ -22,7 +22,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto soon = 1s;  // generous for a slow machine under sanitizers, small against the TTL
+constexpr auto soon = 10s;  // generous for a slow machine under sanitizers, small against the TTL
 constexpr auto ttl = 60s;
 
 /// A process with a session, that asks for locks and then does nothing more: neither heartbeats nor

@@ -131,7 +131,8 @@ TEST_F(TxnPrepared, ABranchThatTheLogDoesNotKnowIsRolledBackWhenItIsOverdue) {
     EXPECT_EQ(cancel.term, 7u);
     EXPECT_EQ(cancel.branch, 3u);
     EXPECT_EQ(cancel.participant, "stock");
-    EXPECT_EQ(notes_.count("orphan_ended " + std::to_string(orphan.gid.number) + ".3 stock"), 1u);
+    const auto ended = "orphan_ended " + std::to_string(orphan.gid.number) + ".3 stock";
+    EXPECT_TRUE(eventually([&] { return notes_.count(ended) == 1; }));
     ASSERT_TRUE(eventually([&] { return tcc_->stats().prepared == 0; }));
 }
 

@@ -242,7 +242,7 @@ TEST_F(ZkHandle, NoticesAServerThatSaysNothing) {
 }
 
 TEST_F(ZkHandle, ANodeOfASessionThatWasClosedGoesWithItsTimeOut) {
-    auto one = join(200ms);
+    auto one = join();
     auto other = join();
     EXPECT_FALSE(one.create(node, node_kind::ephemeral).failed);
     one.handle->close();
@@ -253,8 +253,9 @@ TEST_F(ZkHandle, ANodeOfASessionThatWasClosedGoesWithItsTimeOut) {
 // The loop stands still for longer than the time-out.
 TEST_F(ZkHandle, HearsOfItsExpiryWhenItIsConnectedAgain) {
     asio::io_context slow(1);
-    user one(slow, shared_zookeeper().addresses(), 200ms);
+    user one(slow, shared_zookeeper().addresses(), timeout);
     auto other = join();
+    ASSERT_TRUE(other.reaches(zk_state::connected));
     EXPECT_FALSE(one.create(node, node_kind::ephemeral).failed);
     EXPECT_FALSE(other.look(node, true).failed);
     EXPECT_TRUE(other.reaches([&] { return other.heard.back() == "deleted " + node; }));

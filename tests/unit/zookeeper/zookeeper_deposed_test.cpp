@@ -73,6 +73,7 @@ TEST_F(ZooKeeperDeposedLeader, ThatStillServesKeepsNoLease) {
     round.acquire(alice);
     EXPECT_TRUE(round.reaches([&] { return alice.grants == 1; })) << round.explain();
     round.acquire(bob);
+    EXPECT_TRUE(round.reaches([&] { return alice.held.contended(); })) << round.explain();
     EXPECT_TRUE(round.beats_more(alice, 2)) << round.explain();
     zookeeper_tree deposed(servers.address(leader));
     const auto queue = round.root() + "/locks/door";

@@ -46,6 +46,7 @@ protected:
         round.acquire(holder);
         EXPECT_TRUE(round.reaches([&] { return holder.grants == 1; })) << round.explain();
         round.acquire(waiter);
+        EXPECT_TRUE(round.reaches([&] { return holder.held.contended(); })) << round.explain();
         EXPECT_TRUE(round.beats_more(holder, 2)) << round.explain();
     }
 
