@@ -17,12 +17,12 @@ public:
     /// @return whether the node was the first by its number
     bool make(std::uint32_t number, const std::string& name = "door") {
         if (lone.wants_watch(name))
-            lone.watch(name);
-        return lone.made(name, number);
+            lone.note_watch(name);
+        return lone.note_creation(name, number);
     }
     bool cycle(std::uint32_t number, const std::string& name = "door") {
         const bool first = make(number, name);
-        lone.left(name, number);
+        lone.note_deletion(name, number);
         return first;
     }
     /// Until nodes are expected to be the first: of these numbers.
@@ -81,8 +81,8 @@ TEST(LoneLocks, ADoubtThatComesBeforeTheAnswerCounts) {
     all.warm_up();
     EXPECT_TRUE(all.lone.expects("door"));
     all.lone.doubt("door");
-    EXPECT_FALSE(all.lone.made("door", 3));
-    all.lone.left("door", 3);
+    EXPECT_FALSE(all.lone.note_creation("door", 3));
+    all.lone.note_deletion("door", 3);
     EXPECT_FALSE(all.cycle(4)) << "its watch is gone";
 }
 

@@ -39,10 +39,10 @@ asio::awaitable<void> exchange(
     *reply = co_await std::move(turning);
 }
 
-grant grant_of(const lock_request& wish, fencing_token token) {
+grant grant_of(request_id id, fencing_token token) {
     grant held;
-    held.id = wish.id;
-    held.name = wish.name;
+    held.id = id;
+    held.name = "door";
     held.token = token;
     return held;
 }
@@ -69,14 +69,10 @@ TEST(ZooKeeperExchange, GivesTheLockToTheNextAndStandsBehind) {
         const auto second = bob.heard_token();
         EXPECT_GT(second.value, first.value);
         EXPECT_EQ(at.nodes_of("door"), 3u);
-        lock_request his;
-        his.id = of_bob;
-        his.name = "door";
-        EXPECT_TRUE(*(co_await bob.port().release(grant_of(his, second))));
+        EXPECT_TRUE(*(co_await bob.port().release(grant_of(of_bob, second))));
         EXPECT_TRUE(co_await carol.hears(store_event::kind::granted, carol.last_id()));
         const auto third = carol.heard_token();
-        his.id = carol.last_id();
-        EXPECT_TRUE(*(co_await carol.port().release(grant_of(his, third))));
+        EXPECT_TRUE(*(co_await carol.port().release(grant_of(carol.last_id(), third))));
         EXPECT_TRUE(co_await alice.hears(store_event::kind::granted, wish.id));
         EXPECT_GT(alice.heard_token().value, third.value);
         for (peer* const each : {&alice, &bob, &carol})
@@ -100,7 +96,7 @@ TEST(ZooKeeperExchange, OfALockThatNobodyElseWantsIsAGrantWithAGreaterToken) {
             EXPECT_EQ(both.asked->type, answer::kind::granted);
             EXPECT_GT(both.asked->token.value, before.value);
             EXPECT_EQ(at.nodes_of("door"), 1u);
-            held = grant_of(wish, both.asked->token);
+            held = grant_of(wish.id, both.asked->token);
         }
         EXPECT_FALSE(co_await alice.port().end());
     }(harness));
@@ -121,7 +117,7 @@ TEST(ZooKeeperExchange, OfAGrantThatWasTakenAwayMakesTheRequestAllTheSame) {
         EXPECT_TRUE(both.released && !*both.released);
         EXPECT_EQ(both.asked->type, answer::kind::granted);
         EXPECT_EQ(at.nodes_of("door"), 1u);
-        EXPECT_TRUE(*(co_await alice.port().release(grant_of(wish, both.asked->token))));
+        EXPECT_TRUE(*(co_await alice.port().release(grant_of(wish.id, both.asked->token))));
         EXPECT_FALSE(co_await alice.port().end());
     }(harness));
     EXPECT_EQ(harness.residue(), 0u);
@@ -145,7 +141,7 @@ TEST(ZooKeeperExchange, FromOrForAnotherModeIsTwoSteps) {
         EXPECT_TRUE(both.released && *both.released);
         EXPECT_EQ(both.asked->type, answer::kind::granted) << "they share it";
         EXPECT_TRUE(co_await bob.hears(store_event::kind::granted, bob.last_id()));
-        held = grant_of(wish, both.asked->token);
+        held = grant_of(wish.id, both.asked->token);
         wish.id += 1;
         wish.mode = lock_mode::exclusive();
         both = co_await alice.port().release_and_request(std::move(held), wish);
@@ -224,10 +220,7 @@ TEST(ZooKeeperExchange, WhoseAnswerIsLostIsMadeUpFor) {
         }
         EXPECT_TRUE(asked && asked->type == answer::kind::queued);
         EXPECT_EQ(at.nodes_of("door"), 2u) << "it was found";
-        lock_request his;
-        his.id = bob.last_id();
-        his.name = "door";
-        EXPECT_TRUE(*(co_await bob.port().release(grant_of(his, token))));
+        EXPECT_TRUE(*(co_await bob.port().release(grant_of(bob.last_id(), token))));
         EXPECT_TRUE(co_await alice.hears(store_event::kind::granted, wish.id));
         EXPECT_GT(alice.heard_token().value, token.value);
         for (peer* const each : {&alice, &bob})

@@ -15,7 +15,7 @@ bool lone_locks::wants_watch(const std::string& name) const {
     return lock && lock->in_a_row > 0 && !lock->watched;
 }
 
-void lone_locks::watch(const std::string& name) {
+void lone_locks::note_watch(const std::string& name) {
     auto& lock = locks_.at(name);
     lock.watched = true;
     lock.sure = false;
@@ -26,7 +26,7 @@ bool lone_locks::expects(const std::string& name) const {
     return lock && lock->in_a_row > 0 && lock->sure && lock->next;
 }
 
-bool lone_locks::made(const std::string& name, std::uint32_t number) {
+bool lone_locks::note_creation(const std::string& name, std::uint32_t number) {
     const auto found = locks_.find(name);
     if (found == locks_.end())
         return false;
@@ -38,7 +38,7 @@ bool lone_locks::made(const std::string& name, std::uint32_t number) {
     return first;
 }
 
-void lone_locks::left(const std::string& name, std::uint32_t number) {
+void lone_locks::note_deletion(const std::string& name, std::uint32_t number) {
     const auto found = locks_.find(name);
     if (found != locks_.end())
         found->second.next = number + 1;

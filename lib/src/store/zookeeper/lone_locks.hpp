@@ -27,15 +27,15 @@ public:
     /// several times without another one between.
     bool wants_watch(const std::string& name) const;
     /// Notes that the watch is sent, before the node of the next request.
-    void watch(const std::string& name);
+    void note_watch(const std::string& name);
     /// Whether the next node of the session will be the first, if its number is the next one.
     bool expects(const std::string& name) const;
     /// Notes the number of a node that the session has made.
     /// @return whether that node is the first in the queue
-    bool made(const std::string& name, std::uint32_t number);
+    bool note_creation(const std::string& name, std::uint32_t number);
     /// Notes that the session has deleted that node, by which it had the lock exclusively and, as
     /// far as it knew, nobody waited.
-    void left(const std::string& name, std::uint32_t number);
+    void note_deletion(const std::string& name, std::uint32_t number);
     /// Notes that the parent may be another one, or may not be watched.
     void doubt(const std::string& name);
     /// Notes that no watch may be set any more.

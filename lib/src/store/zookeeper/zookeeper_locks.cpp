@@ -177,7 +177,7 @@ zookeeper_locks::make_node(const std::string& name, request_id id, reading& begu
         const bool lone = plain && lone_.expects(name);
         zk_reply_ptr watching;
         if (plain && lone_.wants_watch(name)) {
-            lone_.watch(name);
+            lone_.note_watch(name);
             watching = link_->get(path, true);
         }
         const auto making = link_->create(

@@ -85,7 +85,7 @@ asio::awaitable<result<lock_state>> zookeeper_locks::see_new_node(
     std::string name, request_id id, std::string node, reading under_way
 ) {
     const auto entry = parse_queue_node(node);
-    const bool first = entry && lone_.made(name, entry->number);
+    const bool first = entry && lone_.note_creation(name, entry->number);
     if (!find(name, id))
         co_return error_code(errc::outcome_unknown);
     if (first && !under_way.list) {

@@ -178,7 +178,9 @@ asio::awaitable<result<bool>> zookeeper_locks::pass_on(const std::string& name, 
     }
     const auto path = path_of(*lock, mine->node);
     const bool lone = plain && mine->granted && mine->alone;
-    const auto node = parse_queue_node(mine->node);
+    std::optional<queue_node> node;
+    if (lone)
+        node = parse_queue_node(mine->node);
     zk_reply_ptr sent;
     if (plain && mine->granted && !lone) {
         std::vector<zk_step> steps(2);
@@ -196,8 +198,8 @@ asio::awaitable<result<bool>> zookeeper_locks::pass_on(const std::string& name, 
         co_return false;
     if (answer.failed)
         co_return link_->meaning_of(answer.failed);
-    if (lone && node)
-        lone_.left(name, node->number);
+    if (node)
+        lone_.note_deletion(name, node->number);
     co_return true;
 }
 
