@@ -8,6 +8,7 @@
 
 #include <boost/asio/post.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <map>
@@ -425,13 +426,16 @@ std::vector<swept_operation> all_operations() {
 std::vector<swept_operation>
 operations_at(const store_abilities& abilities, const std::set<std::string>& chosen) {
     std::vector<swept_operation> all = all_operations();
+    const auto known = std::count_if(all.begin(), all.end(), [&](const swept_operation& each) {
+        return chosen.contains(each.name);
+    });
+    MORTISE_ASSERT(static_cast<std::size_t>(known) == chosen.size());
     std::erase_if(all, [&](const swept_operation& each) {
         return each.needs != nullptr && !(abilities.traits.*each.needs);
     });
     if (!abilities.simulated_elsewhere || amount("MORTISE_SWEEP_ALL", 0, 1) != 0)
         return all;
     std::erase_if(all, [&](const swept_operation& each) { return !chosen.contains(each.name); });
-    MORTISE_ASSERT(all.size() == chosen.size());
     for (swept_operation& each : all)
         each.signals = 1;
     return all;

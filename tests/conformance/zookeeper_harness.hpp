@@ -30,6 +30,7 @@ public:
         config.form = form;
         auto all = proxied_server_harness::abilities(*make_zookeeper_store(std::move(config)));
         all.loses_pushes = all.sees_death = false;
+        all.simulated_elsewhere = true;  // zookeeper_model_test.cpp
         return all;
     }
 

@@ -5,7 +5,7 @@
 #include "mortise/sim/process.hpp"
 #include "redis_model/model_redis.hpp"
 #include "redis_model/sim_redis.hpp"
-#include "redis_model/tcp_inbox.hpp"
+#include "support/tcp_inbox.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -70,7 +70,7 @@ private:
         sim::process* client = nullptr;
         std::uint64_t client_life = 0;
         std::weak_ptr<sim_wire> wire;
-        tcp_inbox<client_message> inbox;
+        test::tcp_inbox<client_message> inbox;
         std::uint64_t sent = 0;
         model_redis::client_id known_as = 0;
         clock::time_point heard;

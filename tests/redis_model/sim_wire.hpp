@@ -4,8 +4,8 @@
 
 #include "mortise/coro/detail/wait_list.hpp"
 #include "redis_model/sim_endpoint.hpp"
-#include "redis_model/tcp_inbox.hpp"
 #include "store/redis/redis_wire.hpp"
+#include "support/tcp_inbox.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -52,7 +52,7 @@ private:
     state state_ = state::fresh;
     store_detail::redis_wire_events* events_ = nullptr;
     std::uint64_t sent_ = 0;
-    tcp_inbox<server_message> inbox_;
+    test::tcp_inbox<server_message> inbox_;
     answers waiting_;
 };
 

@@ -67,6 +67,14 @@ std::unique_ptr<backend> make_redlock_backend(sim::world& in);
 /// faults: those of the lock server, and short ways that are closed.
 std::unique_ptr<backend> make_sql_backend(sim::world& in);
 
+#ifdef MORTISE_TESTS_ZOOKEEPER_MODEL
+/// The ZooKeeper store on a model of an ensemble of three servers, of which any can fail, stand
+/// still or be cut off from the others. Its faults: those of servers and of the network between.
+std::unique_ptr<backend> make_zookeeper_backend(sim::world& in);
+/// The same in the form of single nodes.
+std::unique_ptr<backend> make_zookeeper_node_backend(sim::world& in);
+#endif
+
 /// Finds a backend by its name on the command line; null: there is none.
 std::unique_ptr<backend> make_backend(std::string_view name, sim::world& in);
 std::vector<std::string> backend_names();

@@ -33,6 +33,7 @@ constexpr std::array known{
     std::pair{std::string_view("lease_by_other_proof"), planted_bug::lease_by_other_proof},
     std::pair{std::string_view("minority_suffices"), planted_bug::minority_suffices},
     std::pair{std::string_view("any_node_proves"), planted_bug::any_node_proves},
+    std::pair{std::string_view("beat_proves_itself"), planted_bug::beat_proves_itself},
     std::pair{std::string_view("gate_stands_open"), planted_bug::gate_stands_open},
 };
 

@@ -124,11 +124,28 @@ std::unique_ptr<backend> make_backend(std::string_view name, sim::world& in) {
         return make_redlock_backend(in);
     if (name == "sql")
         return make_sql_backend(in);
+#ifdef MORTISE_TESTS_ZOOKEEPER_MODEL
+    if (name == "zookeeper")
+        return make_zookeeper_backend(in);
+    if (name == "zookeeper_nodes")
+        return make_zookeeper_node_backend(in);
+#endif
     return nullptr;
 }
 
 std::vector<std::string> backend_names() {
-    return {"server", "pair", "sqlite", "redis", "redlock", "sql"};
+    return {
+        "server",
+        "pair",
+        "sqlite",
+        "redis",
+        "redlock",
+        "sql",
+#ifdef MORTISE_TESTS_ZOOKEEPER_MODEL
+        "zookeeper",
+        "zookeeper_nodes",
+#endif
+    };
 }
 
 }  // namespace mortise::test

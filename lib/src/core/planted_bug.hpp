@@ -31,6 +31,8 @@ enum class planted_bug : std::uint8_t {
     // Of a store at several servers.
     minority_suffices,  ///< One vote less than a majority makes a grant, and keeps it.
     any_node_proves,    ///< A heartbeat counts for a lease that its node has forgotten.
+    // Of a store at an ensemble.
+    beat_proves_itself,  ///< A session lasts for a TTL from an acknowledged heartbeat on.
     // The resource's.
     gate_stands_open,  ///< Lets everybody in.
 };

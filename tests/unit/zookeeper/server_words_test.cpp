@@ -93,6 +93,7 @@ TEST(ServerWords, ATimeOutIsGrantedWithASessionOnly) {
     auto negative = answer;
     negative[8] = '\xff';
     EXPECT_FALSE(granted_timeout(negative));
+    EXPECT_FALSE(granted_timeout("HTTP/1.1 400 Bad Request")) << "no server of ZooKeeper";
 }
 
 }  // namespace

@@ -146,4 +146,16 @@ asio::awaitable<server_report> server_probe::ask(milliseconds limit) {
     co_return report;
 }
 
+asio::awaitable<server_report> probe_server(
+    asio::any_io_executor strand,
+    std::shared_ptr<coro::time_source> time,
+    zookeeper_address server,
+    milliseconds limit
+) {
+    const auto probe =
+        std::make_shared<server_probe>(std::move(strand), std::move(time), std::move(server));
+    auto asking = probe->ask(limit);
+    co_return co_await std::move(asking);
+}
+
 }  // namespace mortise::store_detail

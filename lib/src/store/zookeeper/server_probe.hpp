@@ -56,6 +56,14 @@ private:
     bool late_ = false;
 };
 
+/// Asks one server by a `server_probe`.
+asio::awaitable<server_report> probe_server(
+    asio::any_io_executor strand,
+    std::shared_ptr<coro::time_source> time,
+    zookeeper_address server,
+    std::chrono::milliseconds limit
+);
+
 }  // namespace mortise::store_detail
 
 #endif

@@ -107,6 +107,10 @@ std::optional<milliseconds> granted_timeout(std::string_view answer) {
     static_assert(session_at + long_word == session_answer_size);
     if (answer.size() < session_answer_size || number_at(answer, session_at, long_word) == 0)
         return std::nullopt;
+    // Another kind of server, which has begun to complain.
+    constexpr std::uint64_t length_max = 256;
+    if (number_at(answer, 0, word) > length_max || number_at(answer, word, word) != 0)
+        return std::nullopt;
     const auto granted = static_cast<std::int32_t>(number_at(answer, timeout_at, word));
     if (granted <= 0)
         return std::nullopt;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/zookeeper/session_proof.hpp"
 
+#include "core/planted_bug.hpp"
+
 #include <cstddef>
 
 namespace mortise::store_detail {
@@ -30,7 +32,7 @@ void session_proof::beat_sent(clock::time_point at) {
 }
 
 clock::time_point session_proof::beat_acknowledged(clock::time_point at) {
-    const auto base = carried_before_;
+    const auto base = MORTISE_PLANTED(beat_proves_itself) ? sent_ : carried_before_;
     carried_before_ = carried_;
     touched(sent_, at);
     return base;

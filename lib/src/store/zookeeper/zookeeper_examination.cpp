@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // What the promises of the store rest on, as far as the servers tell.
 #include "store/zookeeper/ensemble_facts.hpp"
-#include "store/zookeeper/server_probe.hpp"
 #include "store/zookeeper/zookeeper_views.hpp"
 #include "zookeeper/zk_error.hpp"
 
 #include <algorithm>
-#include <memory>
 #include <sstream>
 #include <utility>
 
@@ -55,9 +53,12 @@ asio::awaitable<result<std::vector<store_finding>>> zookeeper_views::examine() {
     if (facts.timeout != std::chrono::milliseconds::zero())
         facts.ttl = link->session().ttl;
     for (const auto& each : config.servers) {
-        const auto probe =
-            std::make_shared<server_probe>(link->executor(), link->clock_source(), each);
-        auto asking = probe->ask(std::min(probe_patience, config.connect_max));
+        auto asking = link->servers().probe(
+            link->executor(),
+            link->clock_source(),
+            each,
+            std::min(probe_patience, config.connect_max)
+        );
         auto report = co_await std::move(asking);
         facts.servers.push_back(std::move(report));
     }

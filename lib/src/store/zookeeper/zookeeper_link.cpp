@@ -24,9 +24,10 @@ constexpr std::chrono::milliseconds pause_max(1'000);
 }  // namespace
 
 // The C client opens connections by itself, and ends no session.
-zookeeper_link::zookeeper_link(zookeeper_store_config config)
+zookeeper_link::zookeeper_link(zookeeper_store_config config, ensemble_access servers)
     : session_link(drawn_pauses({pause_min, pause_max, 2}, random_id::draw().low)),
       config_(std::move(config)),
+      servers_(std::move(servers)),
       proof_(config_.tick) {}
 
 void zookeeper_link::close_parting() noexcept {
@@ -283,36 +284,37 @@ zk_reply_ptr zookeeper_link::ask(Send send) {
 }
 
 zk_reply_ptr zookeeper_link::create(const std::string& path, const std::string& data, kind type) {
-    return ask([&](zk_handle& on, zk_handle::replied then) {
+    return ask([&](zk_session& on, zk_session::replied then) {
         on.create(path, data, type, std::move(then));
     });
 }
 
 zk_reply_ptr zookeeper_link::erase(const std::string& path) {
-    return ask([&](zk_handle& on, zk_handle::replied then) {
+    return ask([&](zk_session& on, zk_session::replied then) {
         on.erase(path, zk_step::any_version, std::move(then));
     });
 }
 
 zk_reply_ptr zookeeper_link::set(const std::string& path, const std::string& data) {
-    return ask([&](zk_handle& on, zk_handle::replied then) {
+    return ask([&](zk_session& on, zk_session::replied then) {
         on.set(path, data, zk_step::any_version, std::move(then));
     });
 }
 
 zk_reply_ptr zookeeper_link::get(const std::string& path, bool watch) {
-    return ask([&](zk_handle& on, zk_handle::replied then) { on.get(path, watch, std::move(then)); }
-    );
+    return ask([&](zk_session& on, zk_session::replied then) {
+        on.get(path, watch, std::move(then));
+    });
 }
 
 zk_reply_ptr zookeeper_link::list(const std::string& path, bool watch) {
-    return ask([&](zk_handle& on, zk_handle::replied then) {
+    return ask([&](zk_session& on, zk_session::replied then) {
         on.list(path, watch, std::move(then));
     });
 }
 
 zk_reply_ptr zookeeper_link::change(zk_change steps) {
-    return ask([&](zk_handle& on, zk_handle::replied then) {
+    return ask([&](zk_session& on, zk_session::replied then) {
         on.change(std::move(steps), std::move(then));
     });
 }

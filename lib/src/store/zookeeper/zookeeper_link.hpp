@@ -8,8 +8,9 @@
 #include "mortise/store/zookeeper.hpp"
 #include "store/link/answer_watch.hpp"
 #include "store/link/session_link.hpp"
+#include "store/zookeeper/ensemble_access.hpp"
 #include "store/zookeeper/session_proof.hpp"
-#include "zookeeper/zk_handle.hpp"
+#include "zookeeper/zk_session.hpp"
 
 #include <boost/asio/awaitable.hpp>
 
@@ -26,7 +27,7 @@ namespace mortise::store_detail {
 
 using zookeeper_detail::zk_answer;
 using zookeeper_detail::zk_event;
-using zookeeper_detail::zk_handle;
+using zookeeper_detail::zk_session;
 using zookeeper_detail::zk_state;
 using zookeeper_detail::zk_step;
 
@@ -84,7 +85,7 @@ using zk_reply_ptr = std::shared_ptr<zk_reply>;
 /// @par Threads The strand.
 class zookeeper_link final : public session_link {
 public:
-    explicit zookeeper_link(zookeeper_store_config config);
+    zookeeper_link(zookeeper_store_config config, ensemble_access servers);
     ~zookeeper_link() override { close_parting(); }
     /// Closes what still clears up after sessions that were lost.
     void close_parting() noexcept;
@@ -114,6 +115,7 @@ public:
     asio::awaitable<error_code> leave();
 
     const zookeeper_store_config& config() const noexcept { return config_; }
+    const ensemble_access& servers() const noexcept { return servers_; }
     const token_domain& domain() const noexcept { return domain_; }
     const session_id& own_id() const noexcept { return session().id; }
     /// Names the folder of all locks, the node of a lock, and one in its queue.
@@ -182,10 +184,11 @@ private:
     void clear_up(std::vector<zk_change> changes);
 
     const zookeeper_store_config config_;
+    const ensemble_access servers_;
     listener to_;
-    std::shared_ptr<zk_handle> handle_;
-    std::vector<std::shared_ptr<zk_handle>> parting_;  ///< Whose nodes are being deleted.
-    std::optional<coro::event> decided_;               ///< Whether the connection came about.
+    std::shared_ptr<zk_session> handle_;
+    std::vector<std::shared_ptr<zk_session>> parting_;  ///< Whose nodes are being deleted.
+    std::optional<coro::event> decided_;                ///< Whether the connection came about.
     answer_watch answers_;
     session_proof proof_;
     alarm touch_alarm_;  ///< For a read that the next heartbeat can carry.

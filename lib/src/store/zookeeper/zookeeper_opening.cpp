@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // How a session begins: the servers, the store in them, and the node of the session.
+#include "core/planted_bug.hpp"
 #include "mortise/coro/detail/with_code.hpp"
 #include "store/hex_id.hpp"
 #include "store/store_domain.hpp"
@@ -87,14 +88,16 @@ asio::awaitable<error_code> zookeeper_link::open_connection() {
         co_return servers.error();
     if (closings != closings_)
         co_return errc::store_unavailable;  // Nobody would close what is opened now.
-    zk_handle::config how;
+    zk_session::config how;
     how.servers = *servers;
     const auto ttl = session().ttl.count() != 0 ? session().ttl : ttl_of_visitors;
     how.timeout = timeout_for(ttl, config_.tick);  // docs/adr/0039
+    if (MORTISE_PLANTED(beat_proves_itself))
+        how.timeout = ttl;
     if (!config_.user.empty())
         how.login = config_.user + ':' + config_.password;
-    const auto mine = std::make_shared<std::weak_ptr<zk_handle>>();
-    zk_handle::listener to;
+    const auto mine = std::make_shared<std::weak_ptr<zk_session>>();
+    zk_session::listener to;
     to.changed = [weak, mine](zk_state now) {
         const auto self = weak.lock();
         if (self && self->handle_ == mine->lock())
@@ -110,7 +113,7 @@ asio::awaitable<error_code> zookeeper_link::open_connection() {
             self->remember({}, std::move(text));
     };
     answers_.set_ttl(ttl);
-    handle_ = std::make_shared<zk_handle>(strand(), time(), std::move(how), std::move(to));
+    handle_ = servers_.make_session(strand(), time(), std::move(how), std::move(to));
     *mine = handle_;
     if (const error_code failed = handle_->open())
         co_return failed;

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mortise/store/zookeeper.hpp"
 #include "store/store_domain.hpp"
+#include "store/zookeeper/ensemble_access.hpp"
 #include "store/zookeeper/lock_form.hpp"
+#include "store/zookeeper/server_probe.hpp"
 #include "store/zookeeper/zookeeper_views.hpp"
 #include "url/database_url.hpp"
 #include "url/store_opener.hpp"
+#include "zookeeper/zk_handle.hpp"
 
 #include <utility>
 
@@ -18,8 +21,8 @@ using store_detail::zookeeper_views;
 
 class zookeeper_store final : public store {
 public:
-    explicit zookeeper_store(zookeeper_store_config config)
-        : link_(std::make_shared<zookeeper_link>(std::move(config))),
+    zookeeper_store(zookeeper_store_config config, store_detail::ensemble_access servers)
+        : link_(std::make_shared<zookeeper_link>(std::move(config), std::move(servers))),
           locks_(
               queues() ? store_detail::make_queue_form(link_)
                        : store_detail::make_single_node_form(link_)
@@ -196,7 +199,7 @@ private:
         // While the first session is opened, the store may not have been made yet.
         if (link->usable() && link->has_store())
             co_return std::make_shared<visitor>(link, false);
-        const auto own = std::make_shared<zookeeper_link>(link->config());
+        const auto own = std::make_shared<zookeeper_link>(link->config(), link->servers());
         own->attach(strand_, nobody_, time_);
         const auto guest = std::make_shared<visitor>(own, true);
         auto coming = own->visit();
@@ -299,8 +302,20 @@ std::unique_ptr<store> open_zookeeper(const store_url& url) {
 }  // namespace
 
 std::unique_ptr<store> make_zookeeper_store(zookeeper_store_config config) {
+    store_detail::ensemble_access servers;
+    servers.make_session = [](auto strand, auto time, auto how, auto to) {
+        return std::make_shared<zookeeper_detail::zk_handle>(
+            std::move(strand), std::move(time), std::move(how), std::move(to)
+        );
+    };
+    servers.probe = &store_detail::probe_server;
+    return store_detail::make_zookeeper_store(std::move(config), std::move(servers));
+}
+
+std::unique_ptr<store>
+store_detail::make_zookeeper_store(zookeeper_store_config config, ensemble_access servers) {
     check(config);
-    return std::make_unique<zookeeper_store>(std::move(config));
+    return std::make_unique<zookeeper_store>(std::move(config), std::move(servers));
 }
 
 zookeeper_store_config parse_zookeeper_url(std::string_view text) {

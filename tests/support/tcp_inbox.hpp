@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef MORTISE_TESTS_REDIS_MODEL_TCP_INBOX_HPP
-#define MORTISE_TESTS_REDIS_MODEL_TCP_INBOX_HPP
+#ifndef MORTISE_TESTS_SUPPORT_TCP_INBOX_HPP
+#define MORTISE_TESTS_SUPPORT_TCP_INBOX_HPP
 
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <utility>
 
-namespace mortise::redis_model {
+namespace mortise::test {
 
 /// The messages that arrive at one end of a connection, each once and in the order of sending.
 /// Messages after a lost one wait for it.
@@ -38,6 +38,6 @@ private:
     std::map<std::uint64_t, Message> early_;
 };
 
-}  // namespace mortise::redis_model
+}  // namespace mortise::test
 
 #endif

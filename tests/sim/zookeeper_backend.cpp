@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "core/planted_bug.hpp"
+#include "mortise/sim/network.hpp"
+#include "mortise/sim/world.hpp"
+#include "sim/backend.hpp"
+#include "zookeeper_model/sim_ensemble.hpp"
+#include "zookeeper_model/sim_server.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace mortise::test {
+namespace {
+
+using zookeeper_model::sim_ensemble;
+using zookeeper_model::sim_server;
+
+/// The ZooKeeper store at a model of an ensemble of three.
+class zookeeper_backend final : public backend {
+public:
+    zookeeper_backend(sim::world& in, zookeeper_form form)
+        : world_(in), form_(form), ensemble_(in, servers, settings()) {
+        for (std::size_t i = 0; i < servers; ++i)
+            set_clock(ensemble_.server(i));
+    }
+
+    sim::process& add_client(std::string name) override {
+        sim::process& added = world_.add_process(std::move(name));
+        added.set_clock_rate(some_rate());
+        return added;
+    }
+
+    std::unique_ptr<store> make_store(sim::process& client) override {
+        zookeeper_store_config config;
+        config.form = form_;
+        config.servers = ensemble_.addresses();
+        config.tick = ensemble_.settings().tick;
+        return store_detail::make_zookeeper_store(std::move(config), ensemble_.access(client));
+    }
+
+    void misbehave(clock::duration span) override {
+        sim_server& one = any_server();
+        switch (draw(9)) {
+        case 0:
+            pause(one, span);
+            break;
+        case 1:
+            one.crash();
+            world_.after(span, [&one] { one.start(); });
+            break;
+        case 2:
+            fail_power(one, span);
+            break;
+        case 3:
+            for (std::size_t i = 0; i < servers; ++i)
+                fail_power(ensemble_.server(i), span);
+            break;
+        case 4:
+        case 5:
+            part_servers(one, span);
+            break;
+        case 6:
+            world_.say(one.host().name() + " drops its clients");
+            one.host().post([&one] { one.drop_clients(); });
+            break;
+        case 7:
+            one.shift_clock(std::chrono::duration_cast<std::chrono::milliseconds>(-span));
+            break;
+        default:
+            set_clock(one);
+        }
+    }
+
+    void cut_off(sim::process& client, clock::duration span) override {
+        sim_server& one = any_server();
+        const std::size_t way = draw(3);
+        if (way == 0)
+            return cut(client, one.host(), span);
+        for (std::size_t i = 0; i < servers; ++i) {
+            sim_server& each = ensemble_.server(i);
+            if (way == 2 && &each == &one)
+                continue;
+            cut(client, each.host(), span);
+            // On an island with one server, which goes on to answer for a while.
+            if (way == 2)
+                cut(one.host(), each.host(), span);
+        }
+    }
+
+    void heal() override {
+        for (std::size_t i = 0; i < servers; ++i) {
+            sim_server& each = ensemble_.server(i);
+            if (!each.host().alive())
+                each.host().restart();
+            each.host().resume();
+            each.start();
+        }
+    }
+
+    std::string residue() override {
+        const auto& tree = ensemble_.tree();
+        std::string left;
+        for (const auto& each : tree.list("/mortise/sessions").children)
+            left += " session " + each;
+        const std::string locks = "/mortise/locks";
+        for (const auto& each : tree.list(locks).children) {
+            if (form_ == zookeeper_form::single_node)
+                left += ' ' + each;
+            for (const auto& inner : tree.list(locks + '/' + each).children)
+                left += ' ' + each + '/' + inner;
+        }
+        return left.empty() ? left : "nodes:" + left;
+    }
+
+private:
+    static constexpr std::size_t servers = 3;
+
+    // Long ticks for so short a TTL: what a server has not told its leader yet matters.
+    static zookeeper_model::ensemble_settings settings() {
+        zookeeper_model::ensemble_settings how;
+        how.tick = std::chrono::milliseconds(250);
+        how.sync_limit = 3;
+        return how;
+    }
+
+    std::size_t draw(std::size_t end) { return world_.random().below(end); }
+    std::int32_t some_rate() { return static_cast<std::int32_t>(draw(8'001)) - 4'000; }
+
+    /// The leader as often as the others together: what it does matters most.
+    sim_server& any_server() {
+        sim_server* const leader = ensemble_.leader();
+        if (leader && draw(2) == 0)
+            return *leader;
+        return ensemble_.server(draw(servers));
+    }
+
+    // Plants a bug by clocks that are much too fast: they end sessions too early.
+    void set_clock(sim_server& of) {
+        constexpr std::int32_t too_fast = 110'000;
+        of.host().set_clock_rate(MORTISE_PLANTED(session_cut_short) ? too_fast : some_rate());
+    }
+
+    void pause(sim_server& one, clock::duration span) {
+        one.host().pause();
+        world_.after(span, [&one] { one.host().resume(); });
+    }
+
+    void fail_power(sim_server& one, clock::duration span) {
+        sim::process& host = one.host();
+        if (!host.alive())
+            return;
+        host.crash();
+        world_.after(span, [&host] {
+            if (!host.alive())
+                host.restart();
+        });
+    }
+
+    /// Cuts a server off from one of the others, or from both.
+    void part_servers(sim_server& one, clock::duration span) {
+        const std::size_t spared = draw(servers);
+        for (std::size_t i = 0; i < servers; ++i) {
+            if (i != one.index() && i != spared)
+                cut(one.host(), ensemble_.server(i).host(), span);
+        }
+    }
+
+    /// Cuts one way between them, or both.
+    void cut(sim::process& one, sim::process& other, clock::duration span) {
+        sim::network& net = world_.net();
+        const std::size_t way = draw(3);
+        world_.say(
+            one.name() + " is cut off from " + other.name() + ", way " + std::to_string(way)
+        );
+        if (way != 1)
+            net.cut(one, other);
+        if (way != 0)
+            net.cut(other, one);
+        world_.after(span, [&net, &one, &other] {
+            net.between(one, other).cut = false;
+            net.between(other, one).cut = false;
+        });
+    }
+
+    sim::world& world_;
+    const zookeeper_form form_;
+    sim_ensemble ensemble_;
+};
+
+}  // namespace
+
+std::unique_ptr<backend> make_zookeeper_backend(sim::world& in) {
+    return std::make_unique<zookeeper_backend>(in, zookeeper_form::queue);
+}
+
+std::unique_ptr<backend> make_zookeeper_node_backend(sim::world& in) {
+    return std::make_unique<zookeeper_backend>(in, zookeeper_form::single_node);
+}
+
+}  // namespace mortise::test
