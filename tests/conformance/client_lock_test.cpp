@@ -223,7 +223,8 @@ TEST_P(LockConformance, ADestroyedClientFreesItsLocks) {
         EXPECT_EQ(held.check(), errc::client_stopped);
         co_await bob.async_stop();
     }(h()));
-    EXPECT_EQ(h().residue(), 0u);
+    // A store at several servers has the answers of most when the next one is let in.
+    EXPECT_TRUE(h().residue_becomes(0, 10s)) << h().left();
 }
 
 TEST_P(LockConformance, StopCompletesWaitersReleasesLeasesAndRefusesMore) {

@@ -42,7 +42,8 @@ public:
     ) = 0;
     /// The answer to the oldest request.
     virtual void take_answer(const connection_ptr& by, zk_answer answer, zxid seen) = 0;
-    virtual void take_event(const connection_ptr& by, zk_event event, zxid seen) = 0;
+    /// It does not say which transaction that was.
+    virtual void take_event(const connection_ptr& by, zk_event event) = 0;
     virtual void take_pong(const connection_ptr& by) = 0;
 
 protected:

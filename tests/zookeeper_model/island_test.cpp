@@ -69,6 +69,7 @@ bool overlaps(std::chrono::milliseconds cut_after) {
     sim::world world(9);
     ensemble_settings how;
     how.tick = 250ms;
+    how.session_max = ttl;  // A longer session would hide what is wrong with its proof.
     sim_ensemble ensemble(world, 3, how);
     EXPECT_TRUE(world.run_until([&] { return ensemble.leader() != nullptr; }, 10s));
     const auto leader = ensemble.leader()->index();

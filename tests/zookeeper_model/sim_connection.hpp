@@ -22,7 +22,7 @@ public:
     /// What is done where a message arrives. It gets the connection, which must not keep itself.
     using message = std::function<void(const std::shared_ptr<sim_connection>& by)>;
 
-    /// Both processes are alive.
+    /// In the present lives of both processes.
     sim_connection(std::uint64_t number, sim::process& client, sim::process& server);
 
     std::uint64_t number() const noexcept { return number_; }

@@ -16,7 +16,7 @@ namespace {
 namespace asio = boost::asio;
 
 // By real sockets nobody would be found there.
-constexpr const char* all_servers = "127.0.0.1";
+constexpr const char* address_of_servers = "127.0.0.1";
 
 // Not asked by messages: what an ensemble is examined for is tested at a real one.
 asio::awaitable<store_detail::server_report>
@@ -53,7 +53,7 @@ sim_server* sim_ensemble::leader() {
 std::vector<zookeeper_address> sim_ensemble::addresses() const {
     std::vector<zookeeper_address> all;
     for (std::size_t i = 0; i < size(); ++i)
-        all.emplace_back(all_servers, static_cast<std::uint16_t>(i + 1));
+        all.emplace_back(address_of_servers, static_cast<std::uint16_t>(i + 1));
     return all;
 }
 
@@ -124,7 +124,8 @@ void sim_ensemble::elect() {
         waits = true;
         if (!each->awake())
             continue;
-        if (present && present->awake() && reach(*each, *present))
+        const bool newest = present && present->epoch() == epoch_;
+        if (newest && present->awake() && reach(*each, *present))
             each->host().post([seeker = each.get(), present] { seeker->follow(*present); });
         else
             seekers.push_back(each.get());

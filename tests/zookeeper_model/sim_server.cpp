@@ -11,7 +11,7 @@
 namespace mortise::zookeeper_model {
 namespace {
 
-constexpr std::int64_t epoch_ms = 1'700'000'000'000;
+constexpr std::int64_t first_day_ms = 1'700'000'000'000;
 
 }  // namespace
 
@@ -22,14 +22,14 @@ sim_server::sim_server(sim_ensemble& in, std::size_t index, sim::process& host)
 
 std::int64_t sim_server::time_of_day() const {
     const auto shown = now().time_since_epoch() + offset_;
-    return epoch_ms + std::chrono::duration_cast<std::chrono::milliseconds>(shown).count();
+    return first_day_ms + std::chrono::duration_cast<std::chrono::milliseconds>(shown).count();
 }
 
-// A server alone has nobody to ping: it looks after its sessions only.
+// A server alone has nobody to ping.
 asio::awaitable<void> sim_server::main(sim::process& self) {
     boot();
     const auto tick_time = ensemble_.settings().tick;
-    const clock::duration pause = ensemble_.size() == 1 ? 2 * tick_time : tick_time / 2;
+    const clock::duration pause = ensemble_.size() == 1 ? tick_time : tick_time / 2;
     for (;;) {
         auto pausing = self.time()->async_wait_until(now() + pause, coro::detail::with_code);
         co_await std::move(pausing);
@@ -90,7 +90,7 @@ void sim_server::end_session(session_number id) {
 
 void sim_server::tick() {
     if (role_ == role::following && now() - heard_leader_ > patience())
-        return look();
+        return seek_leader();
     if (role_ != role::leading)
         return;
     if (ensemble_.size() > 1)

@@ -38,7 +38,8 @@ public:
     sim::process& host() noexcept { return host_; }
     const znode_tree& tree() const noexcept { return tree_; }
     std::size_t index() const noexcept { return index_; }
-    std::uint64_t epoch() const noexcept { return epoch_; }
+    /// The epoch that it leads, or else the last one whose leader it has followed.
+    std::uint64_t epoch() const noexcept { return role_ == role::leading ? led_epoch_ : epoch_; }
     zxid last_logged() const noexcept {
         return pending_.empty() ? tree_.last() : pending_.back().number;
     }
@@ -75,7 +76,7 @@ public:
 private:
     enum class role : std::uint8_t { looking, following, leading };
     /// A request whose answer was not sent.
-    struct waiting {
+    struct unanswered_request {
         zk_request request;
         std::optional<zk_answer> answer;
     };
@@ -86,7 +87,7 @@ private:
         std::chrono::milliseconds timeout{0};
         bool open = false;  ///< The session has been confirmed.
         watch_table watches;
-        std::deque<waiting> queue;
+        std::deque<unanswered_request> queue;
     };
     struct follower_state {
         connection_ptr link;
@@ -112,7 +113,7 @@ private:
     void finish(const transaction& done, const zk_answer& reply);
 
     // The ensemble: sim_server_quorum.cpp.
-    void look();
+    void seek_leader();
     clock::duration patience() const;
     void watch_followers();
     void end_old_sessions();
@@ -169,6 +170,7 @@ private:
     std::map<std::size_t, follower_state> followers_;
     clock::time_point leads_since_;
     clock::time_point containers_looked_at_;
+    std::uint64_t led_epoch_ = 0;
     std::uint64_t proposed_ = 0;
     session_tracker sessions_;
 };

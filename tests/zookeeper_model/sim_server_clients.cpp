@@ -112,7 +112,7 @@ void sim_server::take_request(const connection_ptr& by, zk_request request) {
     auto* const from = client_of(by);
     if (!from || !from->open)
         return;
-    waiting next;
+    unanswered_request next;
     next.request = std::move(request);
     const bool changes = next.request.type == zk_request::kind::change;
     transaction change;
@@ -169,13 +169,10 @@ void sim_server::take_watches(const connection_ptr& by, const watch_table& watch
 }
 
 void sim_server::show(client_state& to, const zk_event& event) {
-    to.link->send(
-        side::server,
-        [client = to.client, event, seen = tree_.last()](const connection_ptr& by) {
-            if (const auto there = client.lock())
-                there->take_event(by, event, seen);
-        }
-    );
+    to.link->send(side::server, [client = to.client, event](const connection_ptr& by) {
+        if (const auto there = client.lock())
+            there->take_event(by, event);
+    });
 }
 
 void sim_server::answer(client_state& to, zk_answer reply) {

@@ -22,7 +22,7 @@ clock::duration sim_server::patience() const {
     return ensemble_.settings().tick * ensemble_.settings().sync_limit;
 }
 
-void sim_server::look() {
+void sim_server::seek_leader() {
     host_.in().say(host_.name() + " looks for a leader");
     role_ = role::looking;
     serving_ = false;
@@ -40,8 +40,9 @@ void sim_server::lead(std::uint64_t epoch) {
         return;
     host_.in().say(host_.name() + " leads epoch " + std::to_string(epoch));
     role_ = role::leading;
-    epoch_ = epoch;
+    led_epoch_ = epoch;
     proposed_ = 0;
+    sessions_.clear();
     leads_since_ = containers_looked_at_ = now();
     touched_.clear();
     if (ensemble_.quorum() == 1)
@@ -49,7 +50,7 @@ void sim_server::lead(std::uint64_t epoch) {
 }
 
 void sim_server::follow(sim_server& leader) {
-    if (!looks() || !leader.leads())
+    if (!looks() || !leader.leads() || leader.epoch() < epoch_)
         return;
     host_.in().say(host_.name() + " follows " + leader.host().name());
     role_ = role::following;
@@ -60,7 +61,7 @@ void sim_server::follow(sim_server& leader) {
         std::make_shared<sim_connection>(ensemble_.next_connection(), host_, leader.host());
     to_leader_->on_end(side::client, [this, number = to_leader_->number()] {
         if (to_leader_ && to_leader_->number() == number)
-            look();
+            seek_leader();
     });
     tell_leader([from = index_](sim_server& to, const connection_ptr& by) {
         to.take_follower(from, by);
@@ -105,7 +106,7 @@ void sim_server::take_follower(std::size_t from, const connection_ptr& by) {
     by->send(
         side::server,
         [&to = ensemble_.server(from),
-         epoch = epoch_,
+         epoch = led_epoch_,
          tree = std::make_shared<const znode_tree>(tree_),
          pending = pending_](const connection_ptr& on) { to.take_state(on, epoch, tree, pending); }
     );
@@ -154,6 +155,7 @@ void sim_server::take_ack(std::size_t from, const connection_ptr& by, zxid numbe
 
 // All that it has written down is done: a majority has it.
 void sim_server::establish() {
+    epoch_ = led_epoch_;
     advance();
     for (const auto& [id, timeout] : tree_.sessions())
         sessions_.track(id, timeout, now());
@@ -186,7 +188,7 @@ void sim_server::watch_followers() {
         followers_.erase(index);
     }
     if (followers_.size() + 1 < ensemble_.quorum() && now() - leads_since_ > patience())
-        return look();
+        return seek_leader();
     tell_followers([](sim_server& to, const connection_ptr& by) { to.take_leader_ping(by); });
 }
 
@@ -228,7 +230,7 @@ void sim_server::admit(std::size_t from, transaction one) {
 }
 
 void sim_server::propose(transaction one) {
-    one.number = (epoch_ << epoch_bits) | ++proposed_;
+    one.number = (led_epoch_ << epoch_bits) | ++proposed_;
     one.time = time_of_day();
     pending_.push_back(one);
     tell_followers([one](sim_server& to, const connection_ptr& by) { to.take_proposal(by, one); });

@@ -129,7 +129,7 @@ void sim_session::ask(zk_request request, replied then) {
         to->take_request(by, request);
     });
     sent_ = time_->now();
-    under_way next;
+    pending_request next;
     next.request = std::move(request);
     next.then = std::move(then);
     under_way_.push_back(std::move(next));
@@ -192,7 +192,7 @@ void sim_session::plan() {
     if (connection_ && connected())
         due = std::min(sent_ + limit / 3, heard_ + limit * 2 / 3);
     else if (connection_)
-        due = connecting_since_ + limit / 3;
+        due = connecting_since_ + limit * 2 / 3;
     due_.set(*time_, strand_, due, [weak = weak_from_this()] {
         if (const auto self = weak.lock())
             self->look();
@@ -215,7 +215,7 @@ void sim_session::look() {
             });
             sent_ = now;
         }
-    } else if (connection_ && now >= connecting_since_ + limit / 3) {
+    } else if (connection_ && now >= connecting_since_ + limit * 2 / 3) {
         return lose(connection_, zk_code::operation_timeout);
     }
     plan();
@@ -274,9 +274,8 @@ void sim_session::take_answer(const connection_ptr& by, zk_answer answer, zxid s
     });
 }
 
-void sim_session::take_event(const connection_ptr& by, zk_event event, zxid seen) {
-    hear(by, [this, event = std::move(event), seen] {
-        seen_ = std::max(seen_, seen);
+void sim_session::take_event(const connection_ptr& by, zk_event event) {
+    hear(by, [this, event = std::move(event)] {
         watches_.take(event);
         to_.seen(event);
     });

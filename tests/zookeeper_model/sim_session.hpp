@@ -69,11 +69,11 @@ public:
         const connection_ptr& by, session_number session, std::chrono::milliseconds timeout
     ) override;
     void take_answer(const connection_ptr& by, zk_answer answer, zxid seen) override;
-    void take_event(const connection_ptr& by, zk_event event, zxid seen) override;
+    void take_event(const connection_ptr& by, zk_event event) override;
     void take_pong(const connection_ptr& by) override;
 
 private:
-    struct under_way {
+    struct pending_request {
         zk_request request;
         replied then;
     };
@@ -101,7 +101,7 @@ private:
     std::size_t failures_ = 0;  ///< Connections in a row that did not come about.
     sim_server* server_ = nullptr;
     connection_ptr connection_;
-    std::deque<under_way> under_way_;
+    std::deque<pending_request> under_way_;
     watch_table watches_;
     zxid seen_ = 0;
     session_number session_ = 0;

@@ -32,7 +32,7 @@ enum class planted_bug : std::uint8_t {
     minority_suffices,  ///< One vote less than a majority makes a grant, and keeps it.
     any_node_proves,    ///< A heartbeat counts for a lease that its node has forgotten.
     // Of a store at an ensemble.
-    beat_proves_itself,  ///< A session lasts for a TTL from an acknowledged heartbeat on.
+    beat_proves_itself,  ///< A lease counts from the heartbeat that was acknowledged.
     // The resource's.
     gate_stands_open,  ///< Lets everybody in.
 };

@@ -3,6 +3,7 @@
 // and watches see the same.
 #include "mortise/coro/time_source.hpp"
 #include "mortise/sim/dice.hpp"
+#include "mortise/store_types.hpp"
 #include "support/zookeeper_server.hpp"
 #include "zookeeper/zk_handle.hpp"
 #include "zookeeper_model/watch_table.hpp"
@@ -252,7 +253,7 @@ TEST(ZooKeeperModel, AnswersAsAServerDoes) {
     real_one server;
     for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
         model beside;
-        const auto root = "/model-" + std::to_string(seed);
+        const auto root = "/model-" + random_id::draw().text();
         operation making;
         zk_step creation;
         creation.type = zk_step::kind::create;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
 // How a session begins: the servers, the store in them, and the node of the session.
-#include "core/planted_bug.hpp"
 #include "mortise/coro/detail/with_code.hpp"
 #include "store/hex_id.hpp"
 #include "store/store_domain.hpp"
@@ -92,8 +91,6 @@ asio::awaitable<error_code> zookeeper_link::open_connection() {
     how.servers = *servers;
     const auto ttl = session().ttl.count() != 0 ? session().ttl : ttl_of_visitors;
     how.timeout = timeout_for(ttl, config_.tick);  // docs/adr/0039
-    if (MORTISE_PLANTED(beat_proves_itself))
-        how.timeout = ttl;
     if (!config_.user.empty())
         how.login = config_.user + ':' + config_.password;
     const auto mine = std::make_shared<std::weak_ptr<zk_session>>();
