@@ -2,6 +2,7 @@
 #include "mortise/sim/world.hpp"
 #include "redis_model/sim_redis.hpp"
 #include "sim/backend.hpp"
+#include "sim/cut.hpp"
 #include "sim/redis_faults.hpp"
 #include "store/redis/redis_stores.hpp"
 
@@ -58,7 +59,7 @@ public:
     }
 
     void cut_off(sim::process& client, clock::duration span) override {
-        faults_.cut_off(client, server_, span);
+        cut_off_for(client, server_.host(), span);
     }
 
     void heal() override { redis_faults::heal(server_); }

@@ -3,7 +3,6 @@
 #define MORTISE_TESTS_SIM_REDIS_FAULTS_HPP
 
 #include "core/planted_bug.hpp"
-#include "mortise/sim/network.hpp"
 #include "mortise/sim/process.hpp"
 #include "mortise/sim/world.hpp"
 #include "redis_model/sim_redis.hpp"
@@ -80,24 +79,6 @@ public:
         world_.say(server.host().name() + " refuses, way " + std::to_string(condition));
         *conditions[condition] = true;
         world_.after(span, [off = conditions[condition]] { *off = false; });
-    }
-
-    /// Cuts one way between them, or both.
-    void cut_off(sim::process& client, redis_model::sim_redis& from, clock::duration span) {
-        sim::process& host = from.host();
-        sim::network& net = world_.net();
-        const std::size_t way = draw(3);
-        world_.say(
-            client.name() + " is cut off from " + host.name() + ", way " + std::to_string(way)
-        );
-        if (way != 1)
-            net.cut(client, host);
-        if (way != 0)
-            net.cut(host, client);
-        world_.after(span, [&net, &client, &host] {
-            net.between(client, host).cut = false;
-            net.between(host, client).cut = false;
-        });
     }
 
     static void heal(redis_model::sim_redis& server) {

@@ -2,6 +2,7 @@
 #include "mortise/sim/world.hpp"
 #include "redis_model/sim_redis.hpp"
 #include "sim/backend.hpp"
+#include "sim/cut.hpp"
 #include "sim/redis_faults.hpp"
 #include "store/redlock/redlock_store.hpp"
 
@@ -79,7 +80,7 @@ public:
     }
 
     void cut_off(sim::process& client, clock::duration span) override {
-        faults_.cut_off(client, any_node(), span);
+        cut_off_for(client, any_node().host(), span);
     }
 
     void heal() override {

@@ -2,6 +2,7 @@
 #include "mortise/sim/lock_server.hpp"
 #include "mortise/sim/world.hpp"
 #include "sim/backend.hpp"
+#include "sim/cut.hpp"
 #include "support/paired_store.hpp"
 
 #include <chrono>
@@ -57,18 +58,7 @@ public:
     }
 
     void cut_off(sim::process& client, clock::duration span) override {
-        sim::process& host = any_server().host();
-        sim::network& net = world_.net();
-        const std::size_t way = world_.random().below(3);
-        world_.say(client.name() + " is cut off, way " + std::to_string(way));
-        if (way != 1)
-            net.cut(client, host);
-        if (way != 0)
-            net.cut(host, client);
-        world_.after(span, [&net, &client, &host] {
-            net.between(client, host).cut = false;
-            net.between(host, client).cut = false;
-        });
+        cut_off_for(client, any_server().host(), span);
     }
 
     void heal() override {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mortise/sim/world.hpp"
 #include "sim/backend.hpp"
+#include "sim/cut.hpp"
 #include "sql_model/sim_sql.hpp"
 
 #include <chrono>
@@ -55,18 +56,7 @@ public:
     }
 
     void cut_off(sim::process& client, clock::duration span) override {
-        sim::process& host = server_.host();
-        sim::network& net = world_.net();
-        const std::size_t way = world_.random().below(3);
-        world_.say(client.name() + " is cut off, way " + std::to_string(way));
-        if (way != 1)
-            net.cut(client, host);
-        if (way != 0)
-            net.cut(host, client);
-        world_.after(span, [&net, &client, &host] {
-            net.between(client, host).cut = false;
-            net.between(host, client).cut = false;
-        });
+        cut_off_for(client, server_.host(), span);
     }
 
     void heal() override {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "mortise/sim/network.hpp"
 #include "mortise/sim/world.hpp"
 #include "sim/backend.hpp"
+#include "sim/cut.hpp"
 #include "zookeeper_model/sim_ensemble.hpp"
 #include "zookeeper_model/sim_server.hpp"
 
@@ -77,15 +77,15 @@ public:
         sim_server& one = any_server();
         const std::size_t way = draw(3);
         if (way == 0)
-            return cut(client, one.host(), span);
+            return cut_off_for(client, one.host(), span);
         for (std::size_t i = 0; i < servers; ++i) {
             sim_server& each = ensemble_.server(i);
             if (way == 2 && &each == &one)
                 continue;
-            cut(client, each.host(), span);
+            cut_off_for(client, each.host(), span);
             // On an island with one server, which goes on to answer for a while.
             if (way == 2)
-                cut(one.host(), each.host(), span);
+                cut_off_for(one.host(), each.host(), span);
         }
     }
 
@@ -162,25 +162,8 @@ private:
         const std::size_t spared = draw(servers);
         for (std::size_t i = 0; i < servers; ++i) {
             if (i != one.index() && i != spared)
-                cut(one.host(), ensemble_.server(i).host(), span);
+                cut_off_for(one.host(), ensemble_.server(i).host(), span);
         }
-    }
-
-    /// Cuts one way between them, or both.
-    void cut(sim::process& one, sim::process& other, clock::duration span) {
-        sim::network& net = world_.net();
-        const std::size_t way = draw(3);
-        world_.say(
-            one.name() + " is cut off from " + other.name() + ", way " + std::to_string(way)
-        );
-        if (way != 1)
-            net.cut(one, other);
-        if (way != 0)
-            net.cut(other, one);
-        world_.after(span, [&net, &one, &other] {
-            net.between(one, other).cut = false;
-            net.between(other, one).cut = false;
-        });
     }
 
     sim::world& world_;

@@ -148,24 +148,26 @@ void sim_server::take_watches(const connection_ptr& by, const watch_table& watch
         event.path = path;
         show(*from, event);
     };
-    for (const auto& path : watches.data()) {
-        const auto present = tree_.get(path);
-        if (present.failed)
-            say(zk_event::kind::deleted, path);
-        else if (present.stat.modified > seen)
-            say(zk_event::kind::changed, path);
-        else
-            from->watches.watch_data(path);
-    }
-    for (const auto& path : watches.children()) {
-        const auto present = tree_.get(path);
-        if (present.failed)
-            say(zk_event::kind::deleted, path);
-        else if (present.stat.children_changed > seen)
-            say(zk_event::kind::children, path);
-        else
-            from->watches.watch_children(path);
-    }
+    const auto set_again = [&](const auto& paths, zxid node_stat::*newest, auto type, auto watch) {
+        for (const auto& path : paths) {
+            const auto present = tree_.get(path);
+            if (present.failed)
+                say(zk_event::kind::deleted, path);
+            else if (present.stat.*newest > seen)
+                say(type, path);
+            else
+                (from->watches.*watch)(path);
+        }
+    };
+    set_again(
+        watches.data(), &node_stat::modified, zk_event::kind::changed, &watch_table::watch_data
+    );
+    set_again(
+        watches.children(),
+        &node_stat::children_changed,
+        zk_event::kind::children,
+        &watch_table::watch_children
+    );
 }
 
 void sim_server::show(client_state& to, const zk_event& event) {
