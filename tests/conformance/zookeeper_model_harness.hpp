@@ -57,6 +57,20 @@ public:
         return count;
     }
 
+    std::string left() override {
+        const auto& tree = ensemble_.tree();
+        std::string text;
+        for (const auto& folder : {std::string("/mortise/sessions"), std::string("/mortise/locks")}) {
+            for (const auto& each : tree.list(folder).children) {
+                const auto path = folder + '/' + each;
+                text += path + " \"" + tree.get(path).data + "\"\n";
+                for (const auto& inner : tree.list(path).children)
+                    text += "  " + inner + " \"" + tree.get(path + '/' + inner).data + "\"\n";
+            }
+        }
+        return text;
+    }
+
     void restart(bool with_memory) override {
         for (std::size_t i = 0; i < ensemble_.size(); ++i) {
             auto& each = ensemble_.server(i);

@@ -12,6 +12,7 @@ public:
     ensemble_model_harness() : zookeeper_model_harness(3) {}
 
     std::size_t many_names() const override { return 1'000; }
+    std::size_t cost_of_a_step() const override { return 8; }
 };
 
 /// The form of single nodes.

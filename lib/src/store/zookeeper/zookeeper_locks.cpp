@@ -373,6 +373,7 @@ asio::awaitable<result<session_view>> zookeeper_locks::look() {
         if (judge_all(names[i])) {
             auto advancing = run_advance(kept, names[i]);
             co_await std::move(advancing);
+            judge_all(names[i]);  // Another session may have been quicker to grant what was due.
         }
     }
     session_view view;
