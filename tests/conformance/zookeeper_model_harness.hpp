@@ -60,7 +60,8 @@ public:
     std::string left() override {
         const auto& tree = ensemble_.tree();
         std::string text;
-        for (const auto& folder : {std::string("/mortise/sessions"), std::string("/mortise/locks")}) {
+        for (const auto& folder :
+             {std::string("/mortise/sessions"), std::string("/mortise/locks")}) {
             for (const auto& each : tree.list(folder).children) {
                 const auto path = folder + '/' + each;
                 text += path + " \"" + tree.get(path).data + "\"\n";
