@@ -39,6 +39,9 @@ public:
         return left + static_cast<std::size_t>(sessions + facts);
     }
 
+    // Each call runs scripts; a real server gets more of them.
+    std::size_t many_names() const override { return 15'000; }
+
     void lose_pushes(std::size_t count) override { server_.lose_pushes(count); }
     void restart(bool with_memory) override {
         server_.restart_after(

@@ -40,6 +40,9 @@ public:
     std::size_t residue() override { return shared_nodes().residue(prefix_); }
     std::string left() override { return shared_nodes().left(prefix_); }
 
+    // Each is asked for at three servers.
+    std::size_t many_names() const override { return 15'000; }
+
     bool pushes_are_hints() const override { return true; }
     /// Each node frees what a session held there when it hears of the end.
     bool ends_at_once() const override { return false; }
