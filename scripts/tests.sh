@@ -132,12 +132,14 @@ verb_soak() {
     need_for_tests
     configure test
     build test sim_runner storm txn_sim_runner process_tests relay_tests
-    for store in server pair sqlite redis sql; do
+    for store in server pair sqlite redis redlock sql zookeeper zookeeper_nodes; do
         step "Simulating the store '$store' for $((span / 3)) s"
         .build/test/tests/sim_runner --store "$store" --seed "$first" --seconds "$((span / 3))"
     done
     step "Simulating transactions for $((span / 3)) s"
     .build/test/tests/txn_sim_runner --seed "$first" --seconds "$((span / 3))"
+    step "Simulating XA transactions for $((span / 3)) s"
+    .build/test/tests/txn_sim_runner --xa --seed "$first" --seconds "$((span / 3))"
     step "Storms of real processes for $span s"
     (steady_addresses .build/test/tests/storm --seed "$first" --seconds "$span")
     for store in postgresql mysql; do

@@ -2,6 +2,7 @@
 #include "sim/nemesis.hpp"
 
 #include "mortise/sim/world.hpp"
+#include "sim/process_faults.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -58,20 +59,13 @@ void nemesis::strike() {
 void nemesis::hit(sim::process& victim, clock::duration span) {
     switch (world_.random().below(4)) {
     case 0:
-        if (!victim.alive())
-            return;
-        victim.crash();
-        world_.after(span, [&victim] {
-            if (!victim.alive())
-                victim.restart();
-        });
+        crash_for(victim, span);
         break;
     case 1:
         victim.set_clock_rate(static_cast<std::int32_t>(world_.random().below(8'001)) - 4'000);
         break;
     default:
-        victim.pause();
-        world_.after(span, [&victim] { victim.resume(); });
+        pause_for(victim, span);
     }
 }
 

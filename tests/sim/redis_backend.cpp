@@ -2,7 +2,7 @@
 #include "mortise/sim/world.hpp"
 #include "redis_model/sim_redis.hpp"
 #include "sim/backend.hpp"
-#include "sim/cut.hpp"
+#include "sim/process_faults.hpp"
 #include "sim/redis_faults.hpp"
 #include "store/redis/redis_stores.hpp"
 
@@ -36,13 +36,13 @@ public:
     void misbehave(clock::duration span) override {
         switch (faults_.draw(8)) {
         case 0:
-            faults_.pause(server_, span);
+            pause_for(server_.host(), span);
             break;
         case 1:
             restart(span);
             break;
         case 2:
-            faults_.fail_power(server_, span);
+            crash_for(server_.host(), span);
             break;
         case 3:
             server_.lose_pushes(1 + faults_.draw(3));

@@ -44,22 +44,6 @@ public:
         server.host().set_clock_rate(MORTISE_PLANTED(session_cut_short) ? too_fast : some_rate());
     }
 
-    void pause(redis_model::sim_redis& server, clock::duration span) {
-        server.host().pause();
-        world_.after(span, [&server] { server.host().resume(); });
-    }
-
-    void fail_power(redis_model::sim_redis& server, clock::duration span) {
-        sim::process& host = server.host();
-        if (!host.alive())
-            return;
-        host.crash();
-        world_.after(span, [&host] {
-            if (!host.alive())
-                host.restart();
-        });
-    }
-
     void drop_clients(redis_model::sim_redis& server) {
         world_.say(server.host().name() + " resets its connections and forgets its scripts");
         server.drop_clients();

@@ -2,7 +2,7 @@
 #include "mortise/sim/world.hpp"
 #include "redis_model/sim_redis.hpp"
 #include "sim/backend.hpp"
-#include "sim/cut.hpp"
+#include "sim/process_faults.hpp"
 #include "sim/redis_faults.hpp"
 #include "store/redlock/redlock_store.hpp"
 
@@ -51,14 +51,14 @@ public:
         sim_redis& node = any_node();
         switch (faults_.draw(9)) {
         case 0:
-            faults_.pause(node, span);
+            pause_for(node.host(), span);
             break;
         case 1:
         case 2:
             restart(node, span);
             break;
         case 3:
-            faults_.fail_power(node, span);
+            crash_for(node.host(), span);
             break;
         case 4:
             node.lose_pushes(1 + faults_.draw(3));

@@ -2,7 +2,7 @@
 #include "mortise/sim/lock_server.hpp"
 #include "mortise/sim/world.hpp"
 #include "sim/backend.hpp"
-#include "sim/cut.hpp"
+#include "sim/process_faults.hpp"
 #include "support/paired_store.hpp"
 
 #include <chrono>
@@ -40,8 +40,7 @@ public:
         sim::process& host = server.host();
         switch (world_.random().below(5)) {
         case 0:
-            host.pause();
-            world_.after(span, [&host] { host.resume(); });
+            pause_for(host, span);
             break;
         case 1:
             server.restart_after(span, true);

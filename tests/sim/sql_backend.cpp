@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mortise/sim/world.hpp"
 #include "sim/backend.hpp"
-#include "sim/cut.hpp"
+#include "sim/process_faults.hpp"
 #include "sql_model/sim_sql.hpp"
 
 #include <chrono>
@@ -32,8 +32,7 @@ public:
         sim::process& host = server_.host();
         switch (world_.random().below(6)) {
         case 0:
-            host.pause();
-            world_.after(span, [&host] { host.resume(); });
+            pause_for(host, span);
             break;
         case 1:
             server_.restart_after(span, true);

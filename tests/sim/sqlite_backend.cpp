@@ -2,6 +2,7 @@
 #include "mortise/sim/world.hpp"
 #include "mortise/store/sqlite.hpp"
 #include "sim/backend.hpp"
+#include "sim/process_faults.hpp"
 #include "support/deaf_inboxes.hpp"
 #include "support/fault_vfs.hpp"
 #include "support/scratch_folder.hpp"
@@ -113,15 +114,8 @@ private:
         world_.say("the power fails");
         const std::size_t unsynced = disk_.unsynced();
         disk_.power = false;
-        for (sim::process* const each : clients_) {
-            if (!each->alive())
-                continue;
-            each->crash();
-            world_.after(span, [each] {
-                if (!each->alive())
-                    each->restart();
-            });
-        }
+        for (sim::process* const each : clients_)
+            crash_for(*each, span);
         disk_.lose_unsynced(unsynced == 0 ? 0 : world_.random().below(unsynced + 1));
         disk_.power = true;
         spoil_heartbeats();

@@ -2,6 +2,7 @@
 #include "sim/txn_nemesis.hpp"
 
 #include "mortise/sim/world.hpp"
+#include "sim/process_faults.hpp"
 
 #include <sqlite3.h>
 
@@ -63,32 +64,18 @@ sim::process& txn_nemesis::any_site() {
     return *sites_[world_.random().below(sites_.size())];
 }
 
-void txn_nemesis::restart_later(sim::process& process, clock::duration span) {
-    if (!process.alive())
-        return;
-    world_.say(process.name() + " dies");
-    process.crash();
-    world_.after(span, [&process] {
-        if (!process.alive())
-            process.restart();
-    });
-}
-
 void txn_nemesis::hit_site(clock::duration span) {
     sim::process& site = any_site();
     if (world_.random().chance(0.6))
-        return restart_later(site, span);
-    world_.say(site.name() + " is stopped");
-    site.pause();
-    world_.after(3 * span, [&site] { site.resume(); });
+        return crash_for(site, span);
+    pause_for(site, 3 * span);
 }
 
 void txn_nemesis::hit_bank(clock::duration span) {
     sim::process& bank = world_.random().chance(0.5) ? floor_.here->host() : floor_.there->host();
     if (world_.random().chance(0.6))
-        return restart_later(bank, span);
-    bank.pause();
-    world_.after(2 * span, [&bank] { bank.resume(); });
+        return crash_for(bank, span);
+    pause_for(bank, 2 * span);
 }
 
 void txn_nemesis::hit_locks(clock::duration span) {
@@ -100,8 +87,7 @@ void txn_nemesis::hit_locks(clock::duration span) {
         floor_.locks.restart_after(span, false);
         break;
     default:
-        floor_.locks.host().pause();
-        world_.after(span, [this] { floor_.locks.host().resume(); });
+        pause_for(floor_.locks.host(), span);
     }
 }
 
@@ -153,7 +139,7 @@ void txn_nemesis::hit_power(clock::duration span, unsigned waits) {
     auto& disk = floor_.disk;
     disk.power = false;
     for (sim::process* const each : sites_)
-        restart_later(*each, span);
+        crash_for(*each, span);
     disk.lose_unsynced(unsynced == 0 ? 0 : world_.random().below(unsynced + 1));
     disk.power = true;
 }

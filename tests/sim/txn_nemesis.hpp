@@ -33,7 +33,6 @@ private:
     void hit_disk(clock::duration span);
     void hit_power(clock::duration span, unsigned waits);
     void leave_orphan();
-    void restart_later(sim::process& process, clock::duration span);
     sim::process& any_site();
 
     sim::world& world_;

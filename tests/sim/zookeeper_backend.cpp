@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mortise/sim/world.hpp"
 #include "sim/backend.hpp"
-#include "sim/cut.hpp"
+#include "sim/process_faults.hpp"
 #include "zookeeper_model/sim_ensemble.hpp"
 #include "zookeeper_model/sim_server.hpp"
 
@@ -44,18 +44,18 @@ public:
         sim_server& one = any_server();
         switch (draw(9)) {
         case 0:
-            pause(one, span);
+            pause_for(one.host(), span);
             break;
         case 1:
             one.crash();
             world_.after(span, [&one] { one.start(); });
             break;
         case 2:
-            fail_power(one, span);
+            crash_for(one.host(), span);
             break;
         case 3:
             for (std::size_t i = 0; i < servers; ++i)
-                fail_power(ensemble_.server(i), span);
+                crash_for(ensemble_.server(i).host(), span);
             break;
         case 4:
         case 5:
@@ -140,22 +140,6 @@ private:
     }
 
     void set_clock(sim_server& of) { of.host().set_clock_rate(some_rate()); }
-
-    void pause(sim_server& one, clock::duration span) {
-        one.host().pause();
-        world_.after(span, [&one] { one.host().resume(); });
-    }
-
-    void fail_power(sim_server& one, clock::duration span) {
-        sim::process& host = one.host();
-        if (!host.alive())
-            return;
-        host.crash();
-        world_.after(span, [&host] {
-            if (!host.alive())
-                host.restart();
-        });
-    }
 
     /// Cuts a server off from one of the others, or from both.
     void part_servers(sim_server& one, clock::duration span) {
