@@ -63,8 +63,8 @@ private:
     std::optional<lease> lease_;
 };
 
-/// How long the first holder still believed in its lease when the second one got the lock: its
-/// server was cut off so long after the start.
+/// Whether the first holder still believed in its lease when the second one got the lock, if it was
+/// cut off, together with its server, so long after some heartbeats.
 bool overlaps(std::chrono::milliseconds cut_after) {
     sim::world world(9);
     ensemble_settings how;
@@ -92,7 +92,7 @@ bool overlaps(std::chrono::milliseconds cut_after) {
     return both;
 }
 
-/// In so many of the moments two believed to have the lock.
+/// In how many of the moments two believed to have the lock.
 int overlaps_in_all() {
     int count = 0;
     constexpr auto step = 5ms;

@@ -200,6 +200,16 @@ TEST_F(SimEnsemble, TellsAClientThatComesBackThatItsSessionHasEnded) {
     EXPECT_FALSE(one.session->connected());
 }
 
+TEST_F(SimEnsemble, TellsAClientWhoseSessionSomebodyElseHasEnded) {
+    auto& one = join();
+    auto& other = join();
+    create(one, "/own", node_kind::ephemeral);
+    ensemble.end_session(one.session->session());
+    EXPECT_TRUE(reaches([&] { return one.states.back() == zk_state::expired; }));
+    EXPECT_TRUE(reaches([&] { return ensemble.tree().get("/own").failed == zk_code::no_node; }));
+    EXPECT_TRUE(other.session->connected());
+}
+
 TEST_F(SimEnsemble, KeepsAllThatItHasAnsweredWhenThePowerFails) {
     auto& one = join();
     create(one, "/node");

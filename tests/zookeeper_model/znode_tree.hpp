@@ -64,7 +64,6 @@ public:
     }
     /// Containers that have had children, and have none.
     std::vector<std::string> empty_containers() const;
-    std::size_t size() const noexcept { return nodes_.size(); }
 
 private:
     struct node {
